@@ -30,7 +30,7 @@ from log_shipper.shipper.pipeline.dead_letter import FILE, DeadLetterFile
 from log_shipper.shipper.wake import Wake
 from tests.builders import AGENT, Surroundings, batch, source_context
 from tests.fake_journalctl import Journal, installed
-from tests.member_desk import PLACE
+from tests.member_lab import PLACE
 from tests.memory_registry import MemoryFiles, memory_store
 from tests.memory_topics import MemoryTopics
 

@@ -22,7 +22,7 @@ from log_shipper.shipper.parsers.container import ContainerConfig
 from log_shipper.shipper.parsers.multiline import MultilineConfig
 from log_shipper.shipper.reader.base import ParserConfig
 from tests.fakes import ManualClock
-from tests.member_desk import Desk
+from tests.member_lab import MemberLab
 from tests.memory_topics import FakeConsumer, MemoryTopics
 from tests.model.seeds import for_each_seed
 
@@ -56,7 +56,7 @@ class Patience:
 
 
 @dataclass(eq=False)
-class Seat(Desk):
+class Seat(MemberLab):
     """A member. What it has sent is in `landed`, which outlives it."""
 
     dice: random.Random = field(default_factory=random.Random)

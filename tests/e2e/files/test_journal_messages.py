@@ -22,7 +22,7 @@ OURS = "joined"  # journald writes entries of its own between those of a message
 TURNS = 16
 
 
-class Lab:
+class JournalMessagesLab:
     """`messages` are those that were logged, each with its entries."""
 
     def __init__(self, directory: Path, chance: random.Random) -> None:
@@ -91,14 +91,14 @@ def number(event: dict[str, Any]) -> int:
 
 
 @pytest.fixture
-def lab(tmp_path: Path, seed: int) -> Iterator[Lab]:
-    lab = Lab(tmp_path, random.Random(seed))
+def lab(tmp_path: Path, seed: int) -> Iterator[JournalMessagesLab]:
+    lab = JournalMessagesLab(tmp_path, random.Random(seed))
     yield lab
     lab.agent.end()
     lab.journal.close()
 
 
-def test_messages_are_whole_and_none_is_missing_whatever_is_killed(lab: Lab, seed: int) -> None:
+def test_messages_are_whole_and_none_is_missing_whatever_is_killed(lab: JournalMessagesLab, seed: int) -> None:
     chance = random.Random(f"{seed} whole")
     lab.configure("1h")
     lab.agent.start()
@@ -110,7 +110,7 @@ def test_messages_are_whole_and_none_is_missing_whatever_is_killed(lab: Lab, see
     assert lab.delivered == ["\n".join(entries) for entries in lab.messages]
 
 
-def test_the_pieces_of_messages_that_time_ended_make_up_all_that_was_logged(lab: Lab, seed: int) -> None:
+def test_the_pieces_of_messages_that_time_ended_make_up_all_that_was_logged(lab: JournalMessagesLab, seed: int) -> None:
     chance = random.Random(f"{seed} cut")
 
     def pause() -> None:

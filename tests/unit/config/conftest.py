@@ -1,1 +1,1 @@
-from tests.configuring import lab  # noqa: F401 - the fixture of these tests
+from tests.config_lab import lab  # noqa: F401 - the fixture of these tests

@@ -7,7 +7,7 @@ import yaml
 from log_shipper.config.export import MASK, export, masked
 from log_shipper.config.yaml.errors import ConfigError
 from log_shipper.shipper.options.model import ShipperConfig
-from tests.configuring import Lab, Load
+from tests.config_lab import ConfigLab, Load
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def test_dotted_and_nested_keys_overrides_and_variables_are_one_in_it(exported: 
     }
 
 
-def test_what_it_prints_loads_to_the_same(exported: Load[Any], lab: Lab) -> None:
+def test_what_it_prints_loads_to_the_same(exported: Load[Any], lab: ConfigLab) -> None:
     text = lab.whole + "queue.mem.events: '${N:17}'\ntags: [a, '007']\nfields: {on: yes, at: 2026-01-01, n: 1.50}\n"
     once = lab.load(text)
     assert lab.load(export([lab.file], ShipperConfig, (), {})) == once
@@ -66,7 +66,7 @@ def test_a_variable_that_is_not_set_is_reported(exported: Load[Any]) -> None:
         exported("name: ${HOST}")
 
 
-def test_variables_that_are_known_later_stay_as_they_are(exported: Load[Any], lab: Lab) -> None:
+def test_variables_that_are_known_later_stay_as_they_are(exported: Load[Any], lab: ConfigLab) -> None:
     template = "{config: [{type: log, paths: ['/x/${data.container.id}/${data.kubernetes.labels.app:${NONE:-}}.log']}]}"
     text = f"filebeat.autodiscover.providers: [{{type: docker, templates: [{template}]}}]"
     (provider,) = exported(text)["filebeat"]["autodiscover"]["providers"]

@@ -11,7 +11,7 @@ from log_shipper.shipper.options.model import ShipperConfig
 from log_shipper.shipper.options.parsers import PARSERS
 from log_shipper.shipper.options.processors import PROCESSORS
 from tests import json_schemas
-from tests.configuring import Lab
+from tests.config_lab import ConfigLab
 
 FOLDER = Path(__file__).parent / "filebeat"
 SCHEMA = schema(ShipperConfig, "shipper.yml")
@@ -45,7 +45,7 @@ def refusals(text: str) -> list[str]:
         "processors: [{fingerprint: {fields: [message], target_field: id}}]",
     ],
 )
-def test_it_accepts_what_the_loader_accepts(more: str, lab: Lab) -> None:
+def test_it_accepts_what_the_loader_accepts(more: str, lab: ConfigLab) -> None:
     lab.load(WHOLE + more)
     assert refusals(WHOLE + more) == []
 
@@ -62,7 +62,7 @@ def test_it_accepts_what_the_loader_accepts(more: str, lab: Lab) -> None:
         "fields: 5",
     ],
 )
-def test_what_is_a_mistake_by_itself_it_marks(more: str, lab: Lab) -> None:
+def test_what_is_a_mistake_by_itself_it_marks(more: str, lab: ConfigLab) -> None:
     assert lab.problems(WHOLE + more)
     assert refusals(WHOLE + more)
 

@@ -23,7 +23,7 @@ from log_shipper.shipper.options.keystore import written_keystore
 from log_shipper.shipper.options.model import ShipperConfig
 from log_shipper.spark_sink import __main__ as sink_cli
 from log_shipper.spark_sink.options.model import SinkConfig
-from tests.configuring import Lab
+from tests.config_lab import ConfigLab
 
 MARKER = "hunter2-and-more"
 BARE_KEY = "MC4CAQAwBQYDK2VwBCIEIHvXxP9kGV/" + "a" * 60
@@ -298,14 +298,14 @@ def test_no_command_of_the_sink_prints_them(
         f"compression: '{MARKER}'\n  librdkafka: {{'sasl.password': '{MARKER}'}}",
     ],
 )
-def test_no_mistake_shows_them(lines: str, lab: Lab) -> None:
+def test_no_mistake_shows_them(lines: str, lab: ConfigLab) -> None:
     with pytest.raises(ConfigError) as caught:
         lab.load(f"shipper.inputs: [{{id: a, paths: [x]}}]\noutput.kafka:\n  {lines}\n")
     assert MARKER not in str(caught.value)
     assert MARKER not in repr(caught.value)
 
 
-def test_an_override_without_a_value_is_not_shown_beyond_its_name(lab: Lab) -> None:
+def test_an_override_without_a_value_is_not_shown_beyond_its_name(lab: ConfigLab) -> None:
     with pytest.raises(ConfigError) as caught:
         lab.load(lab.whole, overrides=[f"output.kafka.password:{MARKER}"])
     assert str(caught.value).endswith("-E: 'output.kafka.password' must be key=value, as in name=web-1")

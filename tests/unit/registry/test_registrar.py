@@ -23,7 +23,7 @@ B = FileState("b", "/logs/b", 1, 3)
 FOREVER = 60.0  # seconds; a test that waits so long has failed
 
 
-class Desk:
+class RegistrarLab:
     """A registrar without its thread, on a disk in memory, at a time that the test sets."""
 
     def __init__(self, place: Path) -> None:
@@ -57,181 +57,183 @@ def _positions(place: Path) -> dict[str, int]:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    desk = Desk(tmp_path / "registry")
-    yield desk
-    desk.store.close()
+def lab(tmp_path: Path) -> Iterator[RegistrarLab]:
+    lab = RegistrarLab(tmp_path / "registry")
+    yield lab
+    lab.store.close()
 
 
 def at(state: FileState, position: int) -> FileState:
     return replace(state, position=position)
 
 
-def test_nothing_is_written_when_nothing_changed(desk: Desk) -> None:
-    before = len(desk.disk.trace)
-    assert not desk.pass_time(3600)
-    assert len(desk.disk.trace) == before
+def test_nothing_is_written_when_nothing_changed(lab: RegistrarLab) -> None:
+    before = len(lab.disk.trace)
+    assert not lab.pass_time(3600)
+    assert len(lab.disk.trace) == before
 
 
-def test_notes_are_on_disk_together_one_interval_after_the_first(desk: Desk) -> None:
-    desk.registrar.note(at(A, 1))
-    desk.pass_time(0.9)
-    desk.registrar.note(at(A, 2))
-    desk.registrar.note(at(B, 3))
-    assert desk.on_disk() == {}
-    assert desk.pass_time(0.1)
-    assert desk.on_disk() == {"a": 2, "b": 3}
-    assert desk.flushes() == 1
-    assert desk.saved == 0
+def test_notes_are_on_disk_together_one_interval_after_the_first(lab: RegistrarLab) -> None:
+    lab.registrar.note(at(A, 1))
+    lab.pass_time(0.9)
+    lab.registrar.note(at(A, 2))
+    lab.registrar.note(at(B, 3))
+    assert lab.on_disk() == {}
+    assert lab.pass_time(0.1)
+    assert lab.on_disk() == {"a": 2, "b": 3}
+    assert lab.flushes() == 1
+    assert lab.saved == 0
 
 
-def test_a_note_is_written_at_once_for_a_kill_not_to_take_it(desk: Desk) -> None:
-    desk.registrar.note(at(A, 1))
-    desk.registrar.note(at(A, 2))
-    assert desk.registrar.step()
-    assert (desk.on_disk(), desk.after_kill()) == ({}, {"a": 2})
-    assert desk.flushes() == 0
-    assert not desk.registrar.step()
-    desk.registrar.remove("a")
-    desk.registrar.note(at(B, 3))
-    assert not desk.pass_time(MIN_PAUSE / 2)
-    assert desk.pass_time(MIN_PAUSE / 2)
-    assert (desk.on_disk(), desk.after_kill()) == ({}, {"b": 3})
+def test_a_note_is_written_at_once_for_a_kill_not_to_take_it(lab: RegistrarLab) -> None:
+    lab.registrar.note(at(A, 1))
+    lab.registrar.note(at(A, 2))
+    assert lab.registrar.step()
+    assert (lab.on_disk(), lab.after_kill()) == ({}, {"a": 2})
+    assert lab.flushes() == 0
+    assert not lab.registrar.step()
+    lab.registrar.remove("a")
+    lab.registrar.note(at(B, 3))
+    assert not lab.pass_time(MIN_PAUSE / 2)
+    assert lab.pass_time(MIN_PAUSE / 2)
+    assert (lab.on_disk(), lab.after_kill()) == ({}, {"b": 3})
 
 
 def test_a_disk_that_refuses_such_a_write_is_not_asked_for_another_before_the_flush(
-    desk: Desk, caplog: pytest.LogCaptureFixture
+    lab: RegistrarLab, caplog: pytest.LogCaptureFixture
 ) -> None:
-    desk.disk.is_full = True
-    desk.registrar.note(at(A, 1))
-    assert desk.registrar.step()
-    desk.registrar.note(at(A, 2))
-    desk.disk.is_full = False
-    assert not desk.pass_time(0.9)
-    assert (desk.after_kill(), caplog.records) == ({}, [])
-    assert desk.pass_time(0.1)
-    desk.registrar.note(at(A, 3))
-    assert desk.pass_time(MIN_PAUSE)
-    assert (desk.on_disk(), desk.after_kill()) == ({"a": 2}, {"a": 3})
+    lab.disk.is_full = True
+    lab.registrar.note(at(A, 1))
+    assert lab.registrar.step()
+    lab.registrar.note(at(A, 2))
+    lab.disk.is_full = False
+    assert not lab.pass_time(0.9)
+    assert (lab.after_kill(), caplog.records) == ({}, [])
+    assert lab.pass_time(0.1)
+    lab.registrar.note(at(A, 3))
+    assert lab.pass_time(MIN_PAUSE)
+    assert (lab.on_disk(), lab.after_kill()) == ({"a": 2}, {"a": 3})
 
 
-def test_what_one_call_notes_is_in_one_group(desk: Desk) -> None:
-    desk.registrar.note(at(A, 1), at(B, 2))
-    desk.pass_time(1)
-    assert desk.flushes() == 1
-    assert desk.on_disk() == {"a": 1, "b": 2}
+def test_what_one_call_notes_is_in_one_group(lab: RegistrarLab) -> None:
+    lab.registrar.note(at(A, 1), at(B, 2))
+    lab.pass_time(1)
+    assert lab.flushes() == 1
+    assert lab.on_disk() == {"a": 1, "b": 2}
 
 
-def test_a_note_after_a_flush_waits_for_an_interval_of_its_own(desk: Desk) -> None:
-    desk.registrar.note(at(A, 1))
-    desk.pass_time(1)
-    desk.registrar.note(at(A, 2))
-    desk.pass_time(0.9)
-    assert desk.on_disk() == {"a": 1}
-    assert desk.pass_time(0.1)
-    assert desk.on_disk() == {"a": 2}
+def test_a_note_after_a_flush_waits_for_an_interval_of_its_own(lab: RegistrarLab) -> None:
+    lab.registrar.note(at(A, 1))
+    lab.pass_time(1)
+    lab.registrar.note(at(A, 2))
+    lab.pass_time(0.9)
+    assert lab.on_disk() == {"a": 1}
+    assert lab.pass_time(0.1)
+    assert lab.on_disk() == {"a": 2}
 
 
-def test_the_last_call_for_an_id_wins_whatever_it_was(desk: Desk) -> None:
-    desk.registrar.note(at(A, 1))
-    desk.registrar.remove("a")
-    desk.registrar.remove("b")
-    desk.registrar.note(at(B, 2))
-    desk.pass_time(1)
-    assert desk.on_disk() == {"b": 2}
-    desk.registrar.remove("b")
-    desk.pass_time(1)
-    assert desk.on_disk() == {}
+def test_the_last_call_for_an_id_wins_whatever_it_was(lab: RegistrarLab) -> None:
+    lab.registrar.note(at(A, 1))
+    lab.registrar.remove("a")
+    lab.registrar.remove("b")
+    lab.registrar.note(at(B, 2))
+    lab.pass_time(1)
+    assert lab.on_disk() == {"b": 2}
+    lab.registrar.remove("b")
+    lab.pass_time(1)
+    assert lab.on_disk() == {}
 
 
-def test_an_urgent_save_is_written_at_once_with_all_that_waits_by_one_fsync(desk: Desk) -> None:
-    desk.registrar.note(at(A, 1))
-    first = desk.registrar.save([at(B, 2)])
-    second = desk.registrar.save([])
+def test_an_urgent_save_is_written_at_once_with_all_that_waits_by_one_fsync(lab: RegistrarLab) -> None:
+    lab.registrar.note(at(A, 1))
+    first = lab.registrar.save([at(B, 2)])
+    second = lab.registrar.save([])
     assert not first.done
-    assert desk.registrar.step()
-    assert desk.flushes() == 1
+    assert lab.registrar.step()
+    assert lab.flushes() == 1
     assert first.done
     assert second.wait(0)
-    assert desk.on_disk() == {"a": 1, "b": 2}
-    assert desk.saved == 1
+    assert lab.on_disk() == {"a": 1, "b": 2}
+    assert lab.saved == 1
 
 
-def test_a_save_of_nothing_new_is_done_as_well(desk: Desk) -> None:
-    ticket = desk.registrar.save([])
-    desk.registrar.step()
+def test_a_save_of_nothing_new_is_done_as_well(lab: RegistrarLab) -> None:
+    ticket = lab.registrar.save([])
+    lab.registrar.step()
     assert ticket.done
 
 
-def test_a_disk_that_refuses_is_asked_again_each_second_and_then_gets_the_newest(desk: Desk) -> None:
-    desk.disk.is_full = True
-    ticket = desk.registrar.save([at(A, 1), at(B, 1)])
-    assert desk.registrar.step()
-    assert not desk.registrar.step()
-    desk.registrar.note(at(A, 2))
-    second = desk.registrar.save([])
-    assert not desk.pass_time(0.9)
-    assert desk.pass_time(0.1)
-    assert desk.registrar.saves.failed == 2
+def test_a_disk_that_refuses_is_asked_again_each_second_and_then_gets_the_newest(lab: RegistrarLab) -> None:
+    lab.disk.is_full = True
+    ticket = lab.registrar.save([at(A, 1), at(B, 1)])
+    assert lab.registrar.step()
+    assert not lab.registrar.step()
+    lab.registrar.note(at(A, 2))
+    second = lab.registrar.save([])
+    assert not lab.pass_time(0.9)
+    assert lab.pass_time(0.1)
+    assert lab.registrar.saves.failed == 2
     assert not ticket.done
-    desk.disk.is_full = False
-    assert desk.pass_time(1)
+    lab.disk.is_full = False
+    assert lab.pass_time(1)
     assert ticket.done
     assert second.done
-    assert desk.on_disk() == {"a": 2, "b": 1}
-    assert desk.saved == 1
+    assert lab.on_disk() == {"a": 2, "b": 1}
+    assert lab.saved == 1
 
 
-def test_a_removal_that_failed_is_repeated_but_not_over_a_newer_note(desk: Desk) -> None:
-    desk.registrar.save([at(A, 1), at(B, 1)])
-    desk.registrar.step()
-    desk.registrar.remove("a")
-    desk.registrar.remove("b")
-    desk.disk.is_full = True
-    desk.pass_time(1)
-    desk.registrar.note(at(B, 2))
-    desk.disk.is_full = False
-    desk.pass_time(1)
-    assert desk.on_disk() == {"b": 2}
+def test_a_removal_that_failed_is_repeated_but_not_over_a_newer_note(lab: RegistrarLab) -> None:
+    lab.registrar.save([at(A, 1), at(B, 1)])
+    lab.registrar.step()
+    lab.registrar.remove("a")
+    lab.registrar.remove("b")
+    lab.disk.is_full = True
+    lab.pass_time(1)
+    lab.registrar.note(at(B, 2))
+    lab.disk.is_full = False
+    lab.pass_time(1)
+    assert lab.on_disk() == {"b": 2}
 
 
-def test_a_disk_that_refuses_is_reported_at_most_once_a_minute(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_disk_that_refuses_is_reported_at_most_once_a_minute(
+    lab: RegistrarLab, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.INFO)
-    desk.disk.is_full = True
-    desk.registrar.note(A)
+    lab.disk.is_full = True
+    lab.registrar.note(A)
     for _ in range(61):
-        desk.pass_time(1)
+        lab.pass_time(1)
     first, second = caplog.messages
     assert first == second
-    assert f"registry {desk.place}: " in first
+    assert f"registry {lab.place}: " in first
     assert "No space left on device (ENOSPC); free some space there" in first
     assert "files newly met wait" in first
-    assert (desk.registrar.saves.ok, desk.registrar.saves.failed, desk.registrar.saves.is_failing) == (0, 61, True)
-    desk.disk.is_full = False
-    desk.pass_time(1)
-    assert caplog.messages[2:] == [f"registry {desk.place}: saved again"]
-    assert (desk.registrar.saves.ok, desk.registrar.saves.is_failing) == (1, False)
-    desk.disk.is_full = True
-    desk.registrar.note(A)
-    desk.pass_time(1)
+    assert (lab.registrar.saves.ok, lab.registrar.saves.failed, lab.registrar.saves.is_failing) == (0, 61, True)
+    lab.disk.is_full = False
+    lab.pass_time(1)
+    assert caplog.messages[2:] == [f"registry {lab.place}: saved again"]
+    assert (lab.registrar.saves.ok, lab.registrar.saves.is_failing) == (1, False)
+    lab.disk.is_full = True
+    lab.registrar.note(A)
+    lab.pass_time(1)
     assert len(caplog.messages) == 4  # a new trouble is told at once
 
 
-def test_what_waits_is_bounded_by_the_number_of_files(desk: Desk) -> None:
-    desk.disk.is_full = True
+def test_what_waits_is_bounded_by_the_number_of_files(lab: RegistrarLab) -> None:
+    lab.disk.is_full = True
     for position in range(1000):
-        desk.registrar.note(at(A, position))
-        desk.pass_time(1)
-    desk.disk.is_full = False
-    desk.pass_time(1)
-    assert desk.on_disk() == {"a": 999}
+        lab.registrar.note(at(A, position))
+        lab.pass_time(1)
+    lab.disk.is_full = False
+    lab.pass_time(1)
+    assert lab.on_disk() == {"a": 999}
 
 
-def test_the_states_are_those_that_were_loaded(desk: Desk) -> None:
-    desk.registrar.save([at(A, 1)])
-    desk.registrar.step()
-    assert desk.registrar.states == {}
-    assert Registrar(desk.store).states == {"a": at(A, 1)}
+def test_the_states_are_those_that_were_loaded(lab: RegistrarLab) -> None:
+    lab.registrar.save([at(A, 1)])
+    lab.registrar.step()
+    assert lab.registrar.states == {}
+    assert Registrar(lab.store).states == {"a": at(A, 1)}
 
 
 class Gate(CrashingDatabase):
@@ -303,10 +305,10 @@ def test_closing_writes_what_waits(gate: Gate) -> None:
     assert read(gate.directory) == {"a": at(A, 5)}
 
 
-def test_closing_a_registrar_that_was_never_started_writes_what_waits(desk: Desk) -> None:
-    desk.registrar.note(at(A, 5))
-    assert desk.registrar.close(FOREVER)
-    assert desk.on_disk() == {"a": 5}
+def test_closing_a_registrar_that_was_never_started_writes_what_waits(lab: RegistrarLab) -> None:
+    lab.registrar.note(at(A, 5))
+    assert lab.registrar.close(FOREVER)
+    assert lab.on_disk() == {"a": 5}
 
 
 def test_closing_with_a_disk_that_refuses_ends_in_time_and_reports_it(gate: Gate) -> None:
@@ -362,32 +364,32 @@ def test_a_fault_of_the_thread_itself_wakes_the_reading_loop_and_is_kept(caplog:
     assert "fault of its own" in caplog.text
 
 
-def test_the_line_about_a_disk_that_refuses_has_what_to_do(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
-    desk.disk.fail_next(errno.EIO, operation="sync")
-    desk.registrar.note(A)
-    desk.pass_time(1)
+def test_the_line_about_a_disk_that_refuses_has_what_to_do(lab: RegistrarLab, caplog: pytest.LogCaptureFixture) -> None:
+    lab.disk.fail_next(errno.EIO, operation="sync")
+    lab.registrar.note(A)
+    lab.pass_time(1)
     assert "Input/output error (EIO); look at the disk" in caplog.text
 
 
-def test_a_registry_that_was_removed_is_made_again_also_when_nothing_is_to_be_written(desk: Desk) -> None:
-    desk.registrar.note(at(A, 5))
-    desk.pass_time(1)
-    desk.disk.lose(DATABASE)
-    desk.registrar.check_place()
-    assert desk.on_disk() == {"a": 5}
+def test_a_registry_that_was_removed_is_made_again_also_when_nothing_is_to_be_written(lab: RegistrarLab) -> None:
+    lab.registrar.note(at(A, 5))
+    lab.pass_time(1)
+    lab.disk.lose(DATABASE)
+    lab.registrar.check_place()
+    assert lab.on_disk() == {"a": 5}
 
 
 def test_a_disk_that_refuses_to_recreate_it_is_reported_and_retried(
-    desk: Desk, caplog: pytest.LogCaptureFixture
+    lab: RegistrarLab, caplog: pytest.LogCaptureFixture
 ) -> None:
-    desk.registrar.note(at(A, 5))
-    desk.pass_time(1)
-    desk.disk.lose(DATABASE)
-    desk.disk.fail_next(errno.ENOSPC)
-    desk.registrar.check_place()
+    lab.registrar.note(at(A, 5))
+    lab.pass_time(1)
+    lab.disk.lose(DATABASE)
+    lab.disk.fail_next(errno.ENOSPC)
+    lab.registrar.check_place()
     assert "positions cannot be saved: No space left" in caplog.text
-    desk.registrar.check_place()
-    assert desk.on_disk() == {"a": 5}
+    lab.registrar.check_place()
+    assert lab.on_disk() == {"a": 5}
 
 
 def test_a_registry_that_was_replaced_ends_the_thread_and_waiting_callers_learn_it(
@@ -406,9 +408,9 @@ def test_a_registry_that_was_replaced_ends_the_thread_and_waiting_callers_learn_
     assert "Traceback" not in caplog.text
 
 
-def test_saves_are_counted_with_the_time_of_the_fsync(desk: Desk) -> None:
-    desk.registrar.note(A)
-    assert desk.pass_time(2)
-    saves = desk.registrar.saves
-    assert (saves.ok, saves.failed, saves.is_failing, desk.registrar.entries) == (1, 0, False, 1)
+def test_saves_are_counted_with_the_time_of_the_fsync(lab: RegistrarLab) -> None:
+    lab.registrar.note(A)
+    assert lab.pass_time(2)
+    saves = lab.registrar.saves
+    assert (saves.ok, saves.failed, saves.is_failing, lab.registrar.entries) == (1, 0, False, 1)
     assert saves.fsync.distribution().count == 1

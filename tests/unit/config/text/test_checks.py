@@ -1,7 +1,7 @@
 import pytest
 
 from log_shipper.config.text.checks import not_blank, without_blanks
-from tests.configuring import Lab
+from tests.config_lab import ConfigLab
 
 
 def test_a_name_that_is_empty_or_holds_a_nul_is_refused() -> None:
@@ -23,5 +23,5 @@ def test_of_several_names_each_that_is_wrong_is_named() -> None:
         (r'path.data="a\0b"', "path.data"),
     ],
 )
-def test_a_path_that_no_system_knows_is_a_mistake(lab: Lab, option: str, path: str) -> None:
+def test_a_path_that_no_system_knows_is_a_mistake(lab: ConfigLab, option: str, path: str) -> None:
     assert any(f"{path}: " in problem and "contains a NUL" in problem for problem in lab.problems_with("", [option]))

@@ -15,7 +15,7 @@ from log_shipper.config.text.encodings import (
     encoded_terminator,
     parse_encoding,
 )
-from tests.configuring import Lab
+from tests.config_lab import ConfigLab
 
 NAMES = [name for names in OF_CODEC.values() for name in names.split()] + list(MARKED)
 
@@ -107,7 +107,7 @@ def test_a_terminator_that_the_encoding_has_is_accepted() -> None:
     ("kind", "more"),
     [("filestream", "id: x, paths: [x]"), ("log", "paths: [x]"), ("container", "paths: [x]"), ("stdin", "id: x")],
 )
-def test_every_kind_of_input_is_asked_for_both(lab: Lab, kind: str, more: str) -> None:
+def test_every_kind_of_input_is_asked_for_both(lab: ConfigLab, kind: str, more: str) -> None:
     options = "encoding: latin1, line_terminator: next_line"
     text = f"shipper.inputs: [{{type: {kind}, {more}, {options}}}]\noutput.console.pretty: false\n"
     (problem,) = lab.problems(text)

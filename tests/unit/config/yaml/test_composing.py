@@ -6,7 +6,7 @@ from log_shipper.config.yaml.composing import MAX_DEPTH, MAX_VALUES, Budget, Com
 from log_shipper.config.yaml.document import parse
 from log_shipper.config.yaml.errors import ConfigError, Problem
 from log_shipper.config.yaml.tree import Entry, ListNode, Node, Scalar, Section
-from tests.configuring import narrowed
+from tests.config_lab import narrowed
 
 
 def composed(text: str, budget: Budget | None = None) -> Node | None:

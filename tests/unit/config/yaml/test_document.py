@@ -6,7 +6,7 @@ from log_shipper.config.yaml.composing import Budget
 from log_shipper.config.yaml.document import override, parse, read, read_all, read_list
 from log_shipper.config.yaml.errors import ConfigError, Place, Problem
 from log_shipper.config.yaml.tree import Entry, ListNode, Scalar, Section
-from tests.configuring import narrowed
+from tests.config_lab import narrowed
 
 
 def parsed(text: str) -> tuple[Section, list[str]]:

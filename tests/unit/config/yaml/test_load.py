@@ -12,7 +12,7 @@ from log_shipper.config.text.units import Duration, Size
 from log_shipper.config.yaml.errors import ConfigError
 from log_shipper.config.yaml.load import load
 from log_shipper.config.yaml.schema import Kinds, NamedItems
-from tests.configuring import Lab, Load
+from tests.config_lab import ConfigLab, Load
 
 
 def not_odd(value: int) -> Iterator[Finding]:
@@ -60,12 +60,12 @@ class Car:
 
 
 @pytest.fixture
-def car(lab: Lab) -> Load[Car]:
+def car(lab: ConfigLab) -> Load[Car]:
     return lambda text, *overrides, **env: lab.load(text, Car, overrides, env)
 
 
 @pytest.fixture
-def wrong(lab: Lab) -> Load[list[str]]:
+def wrong(lab: ConfigLab) -> Load[list[str]]:
     return lambda text, *overrides, **env: lab.problems(text, Car, overrides, env)
 
 
@@ -133,7 +133,7 @@ def test_bounds_are_allowed_themselves(car: Load[Car], size: int) -> None:
     assert car(f"car.wheels: [{{name: a, size: {size}}}]\n").wheels[0].size == size
 
 
-def test_what_is_ignored_or_not_enabled_becomes_a_note(car: Load[Car], lab: Lab) -> None:
+def test_what_is_ignored_or_not_enabled_becomes_a_note(car: Load[Car], lab: ConfigLab) -> None:
     notes = car("engine.colour: red\nengine:\n  turbo: {enabled: false, x: 1}\n").notes
     assert notes == (
         f"ignored: engine.colour ({lab.file}:1): paint drives nothing",
@@ -267,7 +267,7 @@ class Drawing:
 
 
 @pytest.fixture
-def drawing(lab: Lab) -> Load[Drawing]:
+def drawing(lab: ConfigLab) -> Load[Drawing]:
     return lambda text, *overrides, **env: lab.load(text, Drawing, overrides, env)
 
 
@@ -280,11 +280,11 @@ def test_a_section_that_is_written_as_another_becomes_its_own_also_when_absent(d
     assert (drawing("frame.side: 5\n").frame, drawing("").frame) == (Shape(area=25), Shape(area=1))
 
 
-def test_a_remark_is_noted_with_its_place(drawing: Load[Drawing], lab: Lab) -> None:
+def test_a_remark_is_noted_with_its_place(drawing: Load[Drawing], lab: ConfigLab) -> None:
     assert drawing("frame:\n  side: 101\n").notes == (f"frame.side ({lab.file}:2): that is large",)
 
 
-def test_a_part_that_is_written_as_not_wanted_is_noted(drawing: Load[Drawing], lab: Lab) -> None:
+def test_a_part_that_is_written_as_not_wanted_is_noted(drawing: Load[Drawing], lab: ConfigLab) -> None:
     assert drawing("frame.turn: false\n").notes == (f"ignored: frame.turn ({lab.file}:1): not enabled",)
 
 
@@ -303,17 +303,17 @@ def test_a_part_that_is_written_as_not_wanted_is_noted(drawing: Load[Drawing], l
         ("{side: 13}", "side: brings no luck"),
     ],
 )
-def test_a_mistake_in_a_section_of_some_kind_is_named(lab: Lab, shape: str, problem: str) -> None:
+def test_a_mistake_in_a_section_of_some_kind_is_named(lab: ConfigLab, shape: str, problem: str) -> None:
     assert lab.problems(f"shapes: [{shape}]\n", Drawing) == [f"shipper.yml:1: shapes[0].{problem}"]
 
 
-def test_a_kind_given_twice_is_reported_once(lab: Lab) -> None:
+def test_a_kind_given_twice_is_reported_once(lab: ConfigLab) -> None:
     assert lab.problems("shapes:\n- kind: circle\n  kind: square\n", Drawing) == [
         "shipper.yml:3: shapes[0].kind: given twice, first on line 2; keep one"
     ]
 
 
-def test_a_check_of_what_was_read_points_to_what_was_written(lab: Lab) -> None:
+def test_a_check_of_what_was_read_points_to_what_was_written(lab: ConfigLab) -> None:
     assert lab.problems("shapes:\n- side: 2\n-\n  side: 2\n", Drawing) == [
         "shipper.yml:4: shapes[1].side: the same area again"
     ]
@@ -391,13 +391,13 @@ def test_options_that_name_each_other_many_times_are_expanded_once(car: Load[Car
     assert first == "shipper.yml:1: owner: has more than 1,048,576 characters after its variables are filled in"
 
 
-def written(lab: Lab, name: str, text: str) -> Path:
+def written(lab: ConfigLab, name: str, text: str) -> Path:
     file = lab.file.with_name(name)
     file.write_text(text)
     return file
 
 
-def test_of_several_files_the_later_ones_win_option_by_option(lab: Lab) -> None:
+def test_of_several_files_the_later_ones_win_option_by_option(lab: ConfigLab) -> None:
     files = [
         written(lab, "a.yml", "engine: {even: 2, low: 1}\nseats: [a, b]\nowner: me\n"),
         written(lab, "b.yml", "engine.even: 4\nseats: [c]\n"),
@@ -406,7 +406,7 @@ def test_of_several_files_the_later_ones_win_option_by_option(lab: Lab) -> None:
     assert (read.engine, read.seats, read.owner) == (Engine(even=4, low=1), ("c",), "you")
 
 
-def test_mistakes_in_several_files_are_reported_in_the_order_of_the_files(lab: Lab) -> None:
+def test_mistakes_in_several_files_are_reported_in_the_order_of_the_files(lab: ConfigLab) -> None:
     files = [written(lab, "z.yml", "\n\nwaits: 1\n"), written(lab, "a.yml", "seat: x\n")]
     with pytest.raises(ConfigError) as caught:
         load(files, Car, ["own=x"], {})
@@ -428,7 +428,7 @@ class Paint:
     notes: tuple[str, ...] = field(default=(), metadata={"key": None})
 
 
-def test_what_changes_nothing_is_checked_and_noted(lab: Lab) -> None:
+def test_what_changes_nothing_is_checked_and_noted(lab: ConfigLab) -> None:
     read = lab.load("gloss: 5\ncoat: {even: 4}\n", Paint)
     assert (read.gloss, read.coat) == (5, Engine(even=4))
     assert read.notes == (
@@ -442,17 +442,17 @@ def test_what_changes_nothing_is_checked_and_noted(lab: Lab) -> None:
     ]
 
 
-def test_an_item_that_is_left_out_is_noted(lab: Lab) -> None:
+def test_an_item_that_is_left_out_is_noted(lab: ConfigLab) -> None:
     read = lab.load("tools: [spray: {x: 1}, brush: {name: a}]\n", Paint)
     assert read.tools == (Wheel(name="a"),)
     assert read.notes == (f"ignored: tools[0].spray ({lab.file}:1): it is windy",)
 
 
-def test_an_item_alone_needs_no_list(lab: Lab) -> None:
+def test_an_item_alone_needs_no_list(lab: ConfigLab) -> None:
     assert lab.load("tools: {brush: {name: a}}\n", Paint).tools == (Wheel(name="a"),)
 
 
-def test_an_item_that_there_is_elsewhere_is_reported_from_one_that_is_misspelt(lab: Lab) -> None:
+def test_an_item_that_there_is_elsewhere_is_reported_from_one_that_is_misspelt(lab: ConfigLab) -> None:
     assert lab.problems("tools: [roller: ~, spary: ~, xx: ~]\n", Paint) == [
         "shipper.yml:1: tools[0].roller: not supported",
         "shipper.yml:1: tools[1].spary: unknown tool; did you mean 'spray'?",

@@ -6,7 +6,7 @@ from log_shipper.config.text.units import Duration, Size
 from log_shipper.config.yaml.document import parse
 from log_shipper.config.yaml.scalars import expanded, natural, typed
 from log_shipper.config.yaml.tree import Scalar
-from tests.configuring import narrowed
+from tests.config_lab import narrowed
 
 
 def scalar(written: str) -> Scalar:

@@ -2,7 +2,7 @@ import pytest
 
 from log_shipper.config.yaml.errors import Place
 from log_shipper.config.yaml.tree import Entry, ListNode, Node, Scalar, Section, as_list, is_null
-from tests.configuring import narrowed
+from tests.config_lab import narrowed
 
 FILE = Place("a.yml", 1)
 

@@ -56,7 +56,7 @@ class Files:
         return self.now
 
 
-class Bench:
+class ServiceLab:
     def __init__(self, manager: ServiceManager) -> None:
         self.manager = manager
         self.clock = ManualClock()
@@ -75,84 +75,84 @@ class Bench:
 
 
 @pytest.fixture
-def bench() -> Iterator[Bench]:
+def lab() -> Iterator[ServiceLab]:
     with ServiceManager(watchdog=LONG_WATCHDOG) as manager:
-        yield Bench(manager)
+        yield ServiceLab(manager)
 
 
-def test_the_agent_is_ready_after_the_first_step_which_does_not_wait(bench: Bench) -> None:
-    assert bench.service.longest_wait(1.0) == 0.0
-    assert bench.lines() == []
-    assert bench.step() == ["READY=1", "WATCHDOG=1", "STATUS=0 events/s, 2.0 KiB behind, 2 files open"]
-    assert bench.service.longest_wait(1.0) == 1.0
-    assert "READY=1" not in bench.step(STATUS_INTERVAL)
+def test_the_agent_is_ready_after_the_first_step_which_does_not_wait(lab: ServiceLab) -> None:
+    assert lab.service.longest_wait(1.0) == 0.0
+    assert lab.lines() == []
+    assert lab.step() == ["READY=1", "WATCHDOG=1", "STATUS=0 events/s, 2.0 KiB behind, 2 files open"]
+    assert lab.service.longest_wait(1.0) == 1.0
+    assert "READY=1" not in lab.step(STATUS_INTERVAL)
 
 
-def test_the_status_has_the_rate_since_the_last_one_and_comes_only_when_it_changed(bench: Bench) -> None:
-    bench.step()
-    bench.metrics.events_acked = 12_345
-    assert bench.step(STATUS_INTERVAL)[-1] == "STATUS=2,469 events/s, 2.0 KiB behind, 2 files open"
-    assert bench.step(STATUS_INTERVAL)[-1] == "STATUS=0 events/s, 2.0 KiB behind, 2 files open"
-    assert bench.step(STATUS_INTERVAL) == ["WATCHDOG=1"]
-    bench.files.now = replace(STATUS, files_open=1, bytes_behind=0, bytes_waiting=0)
-    assert bench.step(STATUS_INTERVAL)[-1] == "STATUS=0 events/s, 0 B behind, 1 file open"
+def test_the_status_has_the_rate_since_the_last_one_and_comes_only_when_it_changed(lab: ServiceLab) -> None:
+    lab.step()
+    lab.metrics.events_acked = 12_345
+    assert lab.step(STATUS_INTERVAL)[-1] == "STATUS=2,469 events/s, 2.0 KiB behind, 2 files open"
+    assert lab.step(STATUS_INTERVAL)[-1] == "STATUS=0 events/s, 2.0 KiB behind, 2 files open"
+    assert lab.step(STATUS_INTERVAL) == ["WATCHDOG=1"]
+    lab.files.now = replace(STATUS, files_open=1, bytes_behind=0, bytes_waiting=0)
+    assert lab.step(STATUS_INTERVAL)[-1] == "STATUS=0 events/s, 0 B behind, 1 file open"
 
 
-def test_a_busy_loop_pays_for_one_report_in_an_interval(bench: Bench) -> None:
-    bench.step()
+def test_a_busy_loop_pays_for_one_report_in_an_interval(lab: ServiceLab) -> None:
+    lab.step()
     for _ in range(100):
-        bench.metrics.events_acked += 1
-        assert bench.step(STATUS_INTERVAL / 200) == []
-    assert bench.files.asked == 1
+        lab.metrics.events_acked += 1
+        assert lab.step(STATUS_INTERVAL / 200) == []
+    assert lab.files.asked == 1
 
 
 @pytest.mark.parametrize("watchdog", [1.0, 3.0])
 def test_the_watchdog_gets_a_report_in_half_its_time_whatever_the_status_does(watchdog: float) -> None:
     with ServiceManager(watchdog=watchdog) as manager:
-        bench = Bench(manager)
-        bench.step()
-        bench.metrics.events_acked = 10
-        assert bench.step(watchdog / 2) == ["WATCHDOG=1"]
-        assert bench.service.longest_wait(1.0) <= watchdog / 2, "an idle loop wakes in time"
-        assert bench.step(watchdog / 4) == []
+        lab = ServiceLab(manager)
+        lab.step()
+        lab.metrics.events_acked = 10
+        assert lab.step(watchdog / 2) == ["WATCHDOG=1"]
+        assert lab.service.longest_wait(1.0) <= watchdog / 2, "an idle loop wakes in time"
+        assert lab.step(watchdog / 4) == []
 
 
-def test_a_start_that_waits_for_kafka_is_given_time_and_then_counts_as_done(bench: Bench) -> None:
-    bench.service.waiting()
-    assert bench.lines() == [f"EXTEND_TIMEOUT_USEC={EXTENSION * 1_000_000:.0f}"]
-    bench.service.waiting()
-    assert bench.lines() == []
-    bench.clock.advance(START_PATIENCE - 0.1)
-    bench.service.waiting()
-    assert bench.lines() == [f"EXTEND_TIMEOUT_USEC={EXTENSION * 1_000_000:.0f}"]
-    bench.clock.advance(STATUS_INTERVAL)
-    bench.service.waiting()
-    assert bench.lines() == ["READY=1", "WATCHDOG=1", f"STATUS={WAITING}"]
-    bench.clock.advance(STATUS_INTERVAL)
-    bench.service.waiting()
-    assert bench.lines() == ["WATCHDOG=1"]
-    assert bench.step(STATUS_INTERVAL) == ["WATCHDOG=1", "STATUS=0 events/s, 2.0 KiB behind, 2 files open"]
+def test_a_start_that_waits_for_kafka_is_given_time_and_then_counts_as_done(lab: ServiceLab) -> None:
+    lab.service.waiting()
+    assert lab.lines() == [f"EXTEND_TIMEOUT_USEC={EXTENSION * 1_000_000:.0f}"]
+    lab.service.waiting()
+    assert lab.lines() == []
+    lab.clock.advance(START_PATIENCE - 0.1)
+    lab.service.waiting()
+    assert lab.lines() == [f"EXTEND_TIMEOUT_USEC={EXTENSION * 1_000_000:.0f}"]
+    lab.clock.advance(STATUS_INTERVAL)
+    lab.service.waiting()
+    assert lab.lines() == ["READY=1", "WATCHDOG=1", f"STATUS={WAITING}"]
+    lab.clock.advance(STATUS_INTERVAL)
+    lab.service.waiting()
+    assert lab.lines() == ["WATCHDOG=1"]
+    assert lab.step(STATUS_INTERVAL) == ["WATCHDOG=1", "STATUS=0 events/s, 2.0 KiB behind, 2 files open"]
 
 
-def test_a_reload_is_reported_with_its_time_and_again_when_it_is_over(bench: Bench) -> None:
-    bench.clock.advance(1.25)
-    bench.service.reloading(True)
-    assert bench.lines() == ["RELOADING=1", f"MONOTONIC_USEC={bench.clock.monotonic() * 1_000_000:.0f}"]
-    bench.service.reloading(False)
-    assert bench.lines() == ["READY=1"]
+def test_a_reload_is_reported_with_its_time_and_again_when_it_is_over(lab: ServiceLab) -> None:
+    lab.clock.advance(1.25)
+    lab.service.reloading(True)
+    assert lab.lines() == ["RELOADING=1", f"MONOTONIC_USEC={lab.clock.monotonic() * 1_000_000:.0f}"]
+    lab.service.reloading(False)
+    assert lab.lines() == ["READY=1"]
 
 
-def test_a_stop_asks_for_time_as_long_as_it_drains(bench: Bench) -> None:
+def test_a_stop_asks_for_time_as_long_as_it_drains(lab: ServiceLab) -> None:
     extended = f"EXTEND_TIMEOUT_USEC={EXTENSION * 1_000_000:.0f}"
-    bench.step()
-    bench.service.stopping()
-    assert bench.lines()[0] == "STOPPING=1"
+    lab.step()
+    lab.service.stopping()
+    assert lab.lines()[0] == "STOPPING=1"
     for seconds, lines in ((0.0, ["WATCHDOG=1", extended]), (1.0, []), (STATUS_INTERVAL, ["WATCHDOG=1", extended])):
-        bench.clock.advance(seconds)
-        bench.service.draining()
-        assert bench.lines() == lines
-    bench.service.saving(100.0)
-    assert bench.lines() == [f"EXTEND_TIMEOUT_USEC={(100 + EXTENSION) * 1_000_000:.0f}"]
+        lab.clock.advance(seconds)
+        lab.service.draining()
+        assert lab.lines() == lines
+    lab.service.saving(100.0)
+    assert lab.lines() == [f"EXTEND_TIMEOUT_USEC={(100 + EXTENSION) * 1_000_000:.0f}"]
 
 
 def test_without_a_service_manager_the_loop_waits_as_before_and_no_file_is_looked_at() -> None:
@@ -190,40 +190,40 @@ def test_a_pulse_remembers_when_it_beat_last() -> None:
 class SlowStep:
     """A step that calls the system for one thing after the other, each of which takes some seconds."""
 
-    def __init__(self, bench: Bench) -> None:
-        self._bench = bench
-        self._pulse = Pulse(bench.clock, bench.service.working)
+    def __init__(self, lab: ServiceLab) -> None:
+        self._lab = lab
+        self._pulse = Pulse(lab.clock, lab.service.working)
 
     def run(self, calls: int, seconds: float) -> list[str]:
         """Return the lines that are reported meanwhile."""
         for _ in range(calls):
-            self._bench.clock.advance(seconds)
+            self._lab.clock.advance(seconds)
             self._pulse.beat()
-        return self._bench.lines()
+        return self._lab.lines()
 
 
 PATIENCE = f"EXTEND_TIMEOUT_USEC={LONG_WATCHDOG * 1_000_000:.0f}"
 
 
-def test_a_first_step_asks_for_time_as_long_as_it_does_one_thing_after_the_other(bench: Bench) -> None:
-    step = SlowStep(bench)
+def test_a_first_step_asks_for_time_as_long_as_it_does_one_thing_after_the_other(lab: ServiceLab) -> None:
+    step = SlowStep(lab)
     assert step.run(2, STATUS_INTERVAL / 4) == [], "a short start reports that it is ready, and no more"
     assert step.run(10, LONG_WATCHDOG / 2) == [PATIENCE] * 10, "each may take as long as the watchdog gives it"
-    assert bench.step()[:2] == ["READY=1", "WATCHDOG=1"]
+    assert lab.step()[:2] == ["READY=1", "WATCHDOG=1"]
 
 
-def test_a_long_step_is_alive_as_long_as_it_does_one_thing_after_the_other(bench: Bench) -> None:
-    bench.step()
-    assert SlowStep(bench).run(40, STATUS_INTERVAL / 4) == ["WATCHDOG=1"] * 10
-    bench.clock.advance(10 * LONG_WATCHDOG)
-    assert bench.lines() == [], "it hangs in one call of the system"
+def test_a_long_step_is_alive_as_long_as_it_does_one_thing_after_the_other(lab: ServiceLab) -> None:
+    lab.step()
+    assert SlowStep(lab).run(40, STATUS_INTERVAL / 4) == ["WATCHDOG=1"] * 10
+    lab.clock.advance(10 * LONG_WATCHDOG)
+    assert lab.lines() == [], "it hangs in one call of the system"
 
 
-def test_a_last_scan_asks_for_time_too(bench: Bench) -> None:
-    bench.step()
-    bench.service.stopping()
-    bench.lines()
-    assert SlowStep(bench).run(2, STATUS_INTERVAL) == ["WATCHDOG=1", PATIENCE] * 2
+def test_a_last_scan_asks_for_time_too(lab: ServiceLab) -> None:
+    lab.step()
+    lab.service.stopping()
+    lab.lines()
+    assert SlowStep(lab).run(2, STATUS_INTERVAL) == ["WATCHDOG=1", PATIENCE] * 2
 
 
 def test_the_scan_of_an_agent_reports_to_its_service_manager(tmp_path: Path) -> None:

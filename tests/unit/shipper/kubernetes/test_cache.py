@@ -13,7 +13,7 @@ OTHER = "cd" * 32
 MIRROR = "kubernetes.io/config.mirror"
 
 
-class Bench:
+class PodsLab:
     def __init__(self) -> None:
         self.clock = ManualClock()
         self.pods = Pods(self.clock, keep_deleted=60)
@@ -38,110 +38,110 @@ class Bench:
 
 
 @pytest.fixture
-def bench() -> Bench:
-    return Bench()
+def lab() -> PodsLab:
+    return PodsLab()
 
 
-def test_a_pod_is_found_by_uid_name_and_container(bench: Bench) -> None:
-    web = bench.put(annotations={MIRROR: "static"})
-    pods = bench.pods
+def test_a_pod_is_found_by_uid_name_and_container(lab: PodsLab) -> None:
+    web = lab.put(annotations={MIRROR: "static"})
+    pods = lab.pods
     assert pods.of_uid("uid-web") is pods.of_uid("static") is pods.named("shop", "web") is pods.of_container(ID) is web
     assert (pods.of_uid("x"), pods.named("shop", "x"), pods.of_container(OTHER)) == (None, None, None)
 
 
-def test_a_pod_that_names_the_uid_of_another_does_not_take_its_files(bench: Bench) -> None:
-    web = bench.put()
-    static = bench.put("etcd", containers=[container("x", OTHER)], annotations={MIRROR: "hash"})
+def test_a_pod_that_names_the_uid_of_another_does_not_take_its_files(lab: PodsLab) -> None:
+    web = lab.put()
+    static = lab.put("etcd", containers=[container("x", OTHER)], annotations={MIRROR: "hash"})
     for name, uid in (("evil", "uid-web"), ("worse", "hash")):
-        evil = bench.put(name, namespace="evil", containers=[container("x", "")], annotations={MIRROR: uid})
-        assert bench.pods.of_uid(evil.uid) is evil
-        assert (bench.pods.of_uid("uid-web"), bench.pods.of_uid("hash")) == (web, static)
-        bench.pods.delete(evil)
-    bench.clock.advance(61)
-    bench.put("z", containers=[container("z", "")])
-    assert (bench.pods.of_uid("uid-web"), bench.pods.of_uid("hash")) == (web, static)
+        evil = lab.put(name, namespace="evil", containers=[container("x", "")], annotations={MIRROR: uid})
+        assert lab.pods.of_uid(evil.uid) is evil
+        assert (lab.pods.of_uid("uid-web"), lab.pods.of_uid("hash")) == (web, static)
+        lab.pods.delete(evil)
+    lab.clock.advance(61)
+    lab.put("z", containers=[container("z", "")])
+    assert (lab.pods.of_uid("uid-web"), lab.pods.of_uid("hash")) == (web, static)
 
 
-def test_a_static_pod_that_is_made_again_has_the_uid_of_its_paths(bench: Bench) -> None:
-    bench.pods.delete(bench.put("etcd", uid="u1", annotations={MIRROR: "hash"}))
-    new = bench.put("etcd", uid="u2", annotations={MIRROR: "hash"})
-    bench.clock.advance(61)
-    bench.put("z")
-    assert bench.pods.of_uid("hash") is new
-    bench.put("etcd", uid="u2", annotations={MIRROR: "other"})
-    assert bench.pods.of_uid("hash") is None
+def test_a_static_pod_that_is_made_again_has_the_uid_of_its_paths(lab: PodsLab) -> None:
+    lab.pods.delete(lab.put("etcd", uid="u1", annotations={MIRROR: "hash"}))
+    new = lab.put("etcd", uid="u2", annotations={MIRROR: "hash"})
+    lab.clock.advance(61)
+    lab.put("z")
+    assert lab.pods.of_uid("hash") is new
+    lab.put("etcd", uid="u2", annotations={MIRROR: "other"})
+    assert lab.pods.of_uid("hash") is None
 
 
-def test_a_deleted_pod_stays_for_its_last_lines(bench: Bench) -> None:
-    web = bench.put()
-    bench.pods.delete(web)
-    bench.clock.advance(59)
-    bench.put("other", containers=[container("x", OTHER)])
-    assert bench.pods.of_container(ID) is web
-    bench.clock.advance(1)
-    bench.put("third", containers=[])
-    pods = bench.pods
+def test_a_deleted_pod_stays_for_its_last_lines(lab: PodsLab) -> None:
+    web = lab.put()
+    lab.pods.delete(web)
+    lab.clock.advance(59)
+    lab.put("other", containers=[container("x", OTHER)])
+    assert lab.pods.of_container(ID) is web
+    lab.clock.advance(1)
+    lab.put("third", containers=[])
+    pods = lab.pods
     assert (pods.of_uid("uid-web"), pods.named("shop", "web"), pods.of_container(ID)) == (None, None, None)
     assert len(pods) == 2
-    assert bench.kinds == ["added", "deleted", "added", "added"]
+    assert lab.kinds == ["added", "deleted", "added", "added"]
 
 
-def test_the_pod_that_follows_has_the_name_and_the_one_before_its_uid(bench: Bench) -> None:
-    old = bench.put("db-0", uid="u1")
-    bench.pods.delete(old)
-    new = bench.put("db-0", uid="u2", containers=[container("x", OTHER)])
-    assert bench.pods.named("shop", "db-0") is new
-    bench.put("db-0", uid="u2", containers=[container("x", OTHER)], labels={"v": "2"})
-    newest = bench.pods.named("shop", "db-0")
+def test_the_pod_that_follows_has_the_name_and_the_one_before_its_uid(lab: PodsLab) -> None:
+    old = lab.put("db-0", uid="u1")
+    lab.pods.delete(old)
+    new = lab.put("db-0", uid="u2", containers=[container("x", OTHER)])
+    assert lab.pods.named("shop", "db-0") is new
+    lab.put("db-0", uid="u2", containers=[container("x", OTHER)], labels={"v": "2"})
+    newest = lab.pods.named("shop", "db-0")
     assert newest is not None
     assert (newest.uid, newest.labels) == ("u2", {"v": "2"})
-    assert (bench.pods.of_uid("u1"), bench.pods.of_container(ID)) == (old, old)
-    bench.clock.advance(61)
-    bench.put("z", containers=[])
-    assert bench.pods.named("shop", "db-0") is newest
+    assert (lab.pods.of_uid("u1"), lab.pods.of_container(ID)) == (old, old)
+    lab.clock.advance(61)
+    lab.put("z", containers=[])
+    assert lab.pods.named("shop", "db-0") is newest
 
 
-def test_an_end_that_is_noticed_late_does_not_take_the_name_from_the_pod_that_follows(bench: Bench) -> None:
-    old = bench.put("db-0", uid="u1")
-    new = bench.put("db-0", uid="u2", containers=[container("x", OTHER)])
-    bench.pods.delete(old)
-    assert bench.pods.named("shop", "db-0") is new
+def test_an_end_that_is_noticed_late_does_not_take_the_name_from_the_pod_that_follows(lab: PodsLab) -> None:
+    old = lab.put("db-0", uid="u1")
+    new = lab.put("db-0", uid="u2", containers=[container("x", OTHER)])
+    lab.pods.delete(old)
+    assert lab.pods.named("shop", "db-0") is new
 
 
-def test_a_container_that_was_restarted_is_known_by_both_ids(bench: Bench) -> None:
-    bench.put()
+def test_a_container_that_was_restarted_is_known_by_both_ids(lab: PodsLab) -> None:
+    lab.put()
     spec, status = container("nginx", OTHER, restarts=1)
     status["lastState"] = {"terminated": {"containerID": f"containerd://{ID}"}}
-    bench.put(containers=[(spec, status)])
-    assert bench.pods.of_container(ID) is bench.pods.of_container(OTHER)
-    bench.put(containers=[container("nginx", OTHER, restarts=1)])
-    assert bench.pods.of_container(ID) is None
+    lab.put(containers=[(spec, status)])
+    assert lab.pods.of_container(ID) is lab.pods.of_container(OTHER)
+    lab.put(containers=[container("nginx", OTHER, restarts=1)])
+    assert lab.pods.of_container(ID) is None
 
 
-def test_what_is_listed_again_unchanged_is_no_change(bench: Bench) -> None:
-    web = bench.put()
-    other = bench.put("b", containers=[])
-    bench.pods.listed([web])
-    bench.pods.listed([web])
-    assert bench.kinds == ["added", "added", "deleted"]
-    assert bench.changes[-1].pod is other
+def test_what_is_listed_again_unchanged_is_no_change(lab: PodsLab) -> None:
+    web = lab.put()
+    other = lab.put("b", containers=[])
+    lab.pods.listed([web])
+    lab.pods.listed([web])
+    assert lab.kinds == ["added", "added", "deleted"]
+    assert lab.changes[-1].pod is other
 
 
-def test_a_pod_that_is_back_was_never_deleted(bench: Bench) -> None:
-    web = bench.put()
-    bench.pods.listed([])
-    bench.pods.put(web)
-    bench.clock.advance(61)
-    bench.put("b", containers=[])
-    assert bench.kinds == ["added", "deleted", "added", "added"]
-    assert bench.pods.of_uid("uid-web") is web
+def test_a_pod_that_is_back_was_never_deleted(lab: PodsLab) -> None:
+    web = lab.put()
+    lab.pods.listed([])
+    lab.pods.put(web)
+    lab.clock.advance(61)
+    lab.put("b", containers=[])
+    assert lab.kinds == ["added", "deleted", "added", "added"]
+    assert lab.pods.of_uid("uid-web") is web
 
 
-def test_a_listener_that_comes_late_is_not_given_what_was_deleted(bench: Bench) -> None:
-    bench.pods.delete(bench.put())
-    bench.put("b", containers=[])
+def test_a_listener_that_comes_late_is_not_given_what_was_deleted(lab: PodsLab) -> None:
+    lab.pods.delete(lab.put())
+    lab.put("b", containers=[])
     late: list[Change] = []
-    bench.pods.listen(late.append)
+    lab.pods.listen(late.append)
     assert [change.pod.name for change in late] == ["b"]
 
 

@@ -13,7 +13,7 @@ OF_JOB = pod("daily-1-x", owner=("Job", "daily-1"))
 PATH = "/apis/batch/v1/namespaces/shop/jobs/daily-1"
 
 
-class Bench:
+class CronJobsLab:
     def __init__(self, api: KubernetesApi) -> None:
         self.api = api
         self.clock = ManualClock()
@@ -25,37 +25,37 @@ class Bench:
 
 
 @pytest.fixture
-def bench(api: KubernetesApi) -> Iterator[Bench]:
-    made = Bench(api)
+def lab(api: KubernetesApi) -> Iterator[CronJobsLab]:
+    made = CronJobsLab(api)
     yield made
     made.client.close()
 
 
-def test_a_job_is_asked_for_once_and_by_its_metadata_alone(api: KubernetesApi, bench: Bench) -> None:
+def test_a_job_is_asked_for_once_and_by_its_metadata_alone(api: KubernetesApi, lab: CronJobsLab) -> None:
     api.put("jobs", job("daily-1", "daily"))
-    assert [bench.of(), bench.of(), bench.of(pod("web"))] == ["daily", "daily", ""]
+    assert [lab.of(), lab.of(), lab.of(pod("web"))] == ["daily", "daily", ""]
     assert [(request.path, "PartialObjectMetadata" in request.accept) for request in api.requests] == [(PATH, True)]
 
 
-def test_a_job_of_its_own_has_no_cron_job(api: KubernetesApi, bench: Bench) -> None:
+def test_a_job_of_its_own_has_no_cron_job(api: KubernetesApi, lab: CronJobsLab) -> None:
     api.put("jobs", job("daily-1"))
-    assert [bench.of(), bench.of(), len(api.requests)] == ["", "", 1]
+    assert [lab.of(), lab.of(), len(api.requests)] == ["", "", 1]
 
 
-def test_a_job_that_was_deleted_is_not_reported(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
-    assert bench.of() == ""
+def test_a_job_that_was_deleted_is_not_reported(lab: CronJobsLab, caplog: pytest.LogCaptureFixture) -> None:
+    assert lab.of() == ""
     assert caplog.messages == []
 
 
 def test_a_missing_right_is_reported_and_holds_up_no_other_pod(
-    api: KubernetesApi, bench: Bench, caplog: pytest.LogCaptureFixture
+    api: KubernetesApi, lab: CronJobsLab, caplog: pytest.LogCaptureFixture
 ) -> None:
     api.refuse(PATH, "get")
-    assert [bench.of(), bench.of(pod("b", owner=("Job", "b")))] == ["", ""]
+    assert [lab.of(), lab.of(pod("b", owner=("Job", "b")))] == ["", ""]
     assert len(api.requests) == 1
     [message] = caplog.messages
     assert "add a ClusterRole with apiGroups: [batch], resources: [jobs], verbs: [get]" in message
     api.answers.clear()
     api.put("jobs", job("daily-1", "daily"))
-    bench.clock.advance(PAUSE)
-    assert bench.of() == "daily"
+    lab.clock.advance(PAUSE)
+    assert lab.of() == "daily"

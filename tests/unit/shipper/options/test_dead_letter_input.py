@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 
 from log_shipper.shipper.inputs.dead_letter.options import DeadLetterInput
-from tests.configuring import Lab
+from tests.config_lab import ConfigLab
 
 
-def problems(lab: Lab, options: str) -> list[str]:
+def problems(lab: ConfigLab, options: str) -> list[str]:
     return lab.problems(f"shipper.inputs: [{{type: dead_letter, {options}}}]\noutput.console:\n")
 
 
-def test_the_simplest_reads_the_letters_of_the_agent_itself(lab: Lab, tmp_path: Path) -> None:
+def test_the_simplest_reads_the_letters_of_the_agent_itself(lab: ConfigLab, tmp_path: Path) -> None:
     data = f"path.data: {tmp_path}\n"
     (config,) = lab.load(
         f"{data}shipper.inputs: [{{type: dead_letter, path: '${{path.data}}'}}]\noutput.console:\n"
@@ -36,6 +36,6 @@ def test_the_simplest_reads_the_letters_of_the_agent_itself(lab: Lab, tmp_path: 
         ("path: /x, ids: [a]", "ids: unknown"),
     ],
 )
-def test_what_is_wrong_is_said(lab: Lab, options: str, problem: str) -> None:
+def test_what_is_wrong_is_said(lab: ConfigLab, options: str, problem: str) -> None:
     (found,) = problems(lab, options)
     assert f"shipper.inputs[0].{problem}" in found

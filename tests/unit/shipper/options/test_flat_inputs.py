@@ -17,7 +17,7 @@ from log_shipper.shipper.options.model import (
 from log_shipper.shipper.parsers.container import ContainerConfig
 from log_shipper.shipper.parsers.multiline import MultilineConfig
 from log_shipper.shipper.parsers.ndjson import NdjsonConfig
-from tests.configuring import Lab
+from tests.config_lab import ConfigLab
 from tests.tables import rows
 
 LOG = """\
@@ -56,7 +56,7 @@ output.console:
 """
 
 
-def test_every_option_of_log_has_its_place(lab: Lab) -> None:
+def test_every_option_of_log_has_its_place(lab: ConfigLab) -> None:
     (each,) = lab.load(LOG).file_inputs
     assert each == InputConfig(
         type="log",
@@ -88,49 +88,49 @@ def test_every_option_of_log_has_its_place(lab: Lab) -> None:
     )
 
 
-def load(lab: Lab, *inputs: str) -> tuple[InputConfig, ...]:
+def load(lab: ConfigLab, *inputs: str) -> tuple[InputConfig, ...]:
     return lab.load("shipper.inputs:\n" + "".join(f"- {each}\n" for each in inputs) + "output.console:\n").file_inputs
 
 
-def problems(lab: Lab, *inputs: str) -> list[str]:
+def problems(lab: ConfigLab, *inputs: str) -> list[str]:
     return lab.problems("shipper.inputs:\n" + "".join(f"- {each}\n" for each in inputs) + "output.console:\n")
 
 
-def test_what_log_leaves_out_is_as_in_filestream(lab: Lab) -> None:
+def test_what_log_leaves_out_is_as_in_filestream(lab: ConfigLab) -> None:
     log, filestream = load(lab, "{type: log, id: a, paths: [x]}", "{id: b, paths: [x]}")
     for name in ("prospector", "close", "file_identity", "clean_inactive", "clean_removed", "message_max_bytes"):
         assert getattr(log, name) == getattr(filestream, name)
     assert (log.tail_files, log.harvester_limit, log.compression, log.parsers) == (False, 0, "none", ())
 
 
-def test_the_type_may_come_from_the_environment(lab: Lab) -> None:
+def test_the_type_may_come_from_the_environment(lab: ConfigLab) -> None:
     assert load(lab, "{type: '${KIND:log}', paths: [x]}")[0].type == "log"
 
 
-def test_an_input_without_a_type_is_filestream(lab: Lab) -> None:
+def test_an_input_without_a_type_is_filestream(lab: ConfigLab) -> None:
     assert [each.type for each in load(lab, "{id: a, paths: [x]}", "{type: , id: b, paths: [x]}")] == ["filestream"] * 2
 
 
-def test_container_follows_links_by_default(lab: Lab) -> None:
+def test_container_follows_links_by_default(lab: ConfigLab) -> None:
     first, second = load(lab, "{type: container, paths: [x]}", "{type: container, paths: [y], symlinks: false}")
     assert (first.type, first.prospector.scanner.symlinks) == ("container", True)
     assert not second.prospector.scanner.symlinks
 
 
-def test_container_takes_lines_apart_before_anything_else(lab: Lab) -> None:
+def test_container_takes_lines_apart_before_anything_else(lab: ConfigLab) -> None:
     (each,) = load(lab, "{type: container, paths: [x], stream: stderr, format: cri, multiline.pattern: y}")
     assert each.parsers == (ContainerConfig(stream="stderr", format="cri"), MultilineConfig(pattern="y"))
     (each,) = load(lab, "{type: container, paths: [x]}")
     assert each.parsers == (ContainerConfig(stream="all", format="auto"),)
 
 
-def test_stdin_needs_nothing(lab: Lab) -> None:
+def test_stdin_needs_nothing(lab: ConfigLab) -> None:
     (each,) = load(lab, "{type: stdin, max_bytes: 1KiB, multiline.pattern: x, tags: [t]}")
     assert (each.type, each.id, each.paths, each.message_max_bytes, each.tags) == ("stdin", "stdin", (), 1024, ("t",))
     assert each.parsers == (MultilineConfig(pattern="x"),)
 
 
-def test_stdin_runs_alone(lab: Lab) -> None:
+def test_stdin_runs_alone(lab: ConfigLab) -> None:
     assert problems(lab, "{type: stdin}", "{id: a, paths: [x]}") == [
         "shipper.yml:2: shipper.inputs[0].type: stdin must be the only enabled input"
     ]
@@ -141,7 +141,7 @@ def test_stdin_runs_alone(lab: Lab) -> None:
     assert load(lab, "{type: stdin, enabled: false}", "{id: a, paths: [x]}", "{id: b, paths: [x]}")
 
 
-def test_an_id_is_made_of_type_and_paths(lab: Lab) -> None:
+def test_an_id_is_made_of_type_and_paths(lab: ConfigLab) -> None:
     ids = [
         load(lab, text)[0].id
         for text in (
@@ -158,12 +158,12 @@ def test_an_id_is_made_of_type_and_paths(lab: Lab) -> None:
     assert ids[4] == "mine"
 
 
-def test_two_inputs_of_the_same_paths_have_derived_ids_that_differ(lab: Lab) -> None:
+def test_two_inputs_of_the_same_paths_have_derived_ids_that_differ(lab: ConfigLab) -> None:
     first, second, third = load(lab, *["{type: log, paths: [x, y]}"] * 2, "{type: log, paths: [y, x]}")
     assert (second.id, third.id) == (f"{first.id}-2", f"{first.id}-3")
 
 
-def test_inputs_whose_ids_differ_by_their_order_are_remarked(lab: Lab) -> None:
+def test_inputs_whose_ids_differ_by_their_order_are_remarked(lab: ConfigLab) -> None:
     same, named = "{type: log, paths: [x, y]}", "{type: log, id: a, paths: [x, y]}"
     inputs = load(lab, same, "{type: log, paths: [y, x]}", named)
     ((where, message),) = kept_by_order(tuple(inputs))
@@ -172,7 +172,7 @@ def test_inputs_whose_ids_differ_by_their_order_are_remarked(lab: Lab) -> None:
     assert list(kept_by_order(tuple(load(lab, same, named)))) == []
 
 
-def test_an_id_that_is_written_twice_is_a_mistake(lab: Lab) -> None:
+def test_an_id_that_is_written_twice_is_a_mistake(lab: ConfigLab) -> None:
     _, problem = problems(lab, "{type: log, id: a, paths: [x]}", "{type: log, id: a, paths: [x]}")
     assert problem == "shipper.yml:3: shipper.inputs[1].id: 'a' is the id of 2 inputs; each input needs its own"
 
@@ -218,11 +218,11 @@ def owners(option: str) -> str:
         ),
     ],
 )
-def test_a_mistake_is_named_by_the_names_of_its_type(lab: Lab, text: str, problem: str) -> None:
+def test_a_mistake_is_named_by_the_names_of_its_type(lab: ConfigLab, text: str, problem: str) -> None:
     assert problems(lab, text) == [f"shipper.yml:2: shipper.inputs[0].{problem}"]
 
 
-def test_how_filebeat_paces_its_reading_is_noted(lab: Lab) -> None:
+def test_how_filebeat_paces_its_reading_is_noted(lab: ConfigLab) -> None:
     text = "{type: log, paths: [x], backoff: 1s, max_backoff: 2s, harvester_buffer_size: 1, scan: {sort: modtime}}"
     notes = lab.load(f"shipper.inputs:\n- {text}\noutput.console:\n").notes
     assert [note.partition(" (")[0].removeprefix("ignored: shipper.inputs[0].") for note in notes] == [

@@ -4,7 +4,7 @@ import pytest
 
 from log_shipper.config.text.secrets import Secret
 from log_shipper.shipper.inputs.http.options import HttpInputConfig
-from tests.configuring import Lab, narrowed
+from tests.config_lab import ConfigLab, narrowed
 
 FILEBEAT = """\
 filebeat.inputs:
@@ -46,11 +46,11 @@ output.console.pretty: false
 HTTP = "shipper.inputs: [{type: http, id: web, %s}]\noutput.console.pretty: false\n"
 
 
-def read(lab: Lab, options: str) -> HttpInputConfig:
+def read(lab: ConfigLab, options: str) -> HttpInputConfig:
     return narrowed(HttpInputConfig, lab.load(HTTP % options).inputs[0])
 
 
-def test_an_input_of_filebeat_is_read_with_all_its_options(lab: Lab) -> None:
+def test_an_input_of_filebeat_is_read_with_all_its_options(lab: ConfigLab) -> None:
     config = lab.load(FILEBEAT)
     item = narrowed(HttpInputConfig, config.inputs[0])
     assert (item.type, item.listen_address, item.listen_port) == ("http_endpoint", "192.168.1.1", 8080)
@@ -62,7 +62,7 @@ def test_an_input_of_filebeat_is_read_with_all_its_options(lab: Lab) -> None:
     assert any("tracer" in note for note in config.notes)
 
 
-def test_without_options_it_is_as_in_filebeat_but_takes_ndjson_and_is_bounded(lab: Lab) -> None:
+def test_without_options_it_is_as_in_filebeat_but_takes_ndjson_and_is_bounded(lab: ConfigLab) -> None:
     item = narrowed(
         HttpInputConfig, lab.load("shipper.inputs: [{type: http}]\noutput.console.pretty: false\n").inputs[0]
     )
@@ -74,7 +74,7 @@ def test_without_options_it_is_as_in_filebeat_but_takes_ndjson_and_is_bounded(la
     assert not item.ssl.is_on
 
 
-def test_types_of_bodies_may_be_a_list(lab: Lab) -> None:
+def test_types_of_bodies_may_be_a_list(lab: ConfigLab) -> None:
     assert read(lab, "content_type: text/plain").content_type == ("text/plain",)
     assert read(lab, "content_type: [text/plain, application/json]").content_type == ("text/plain", "application/json")
 
@@ -105,12 +105,12 @@ def test_types_of_bodies_may_be_a_list(lab: Lab) -> None:
         ("crc.provider: zoom", "crc: not supported; challenges of webhook providers"),
     ],
 )
-def test_a_mistake_is_reported_with_what_would_be_right(lab: Lab, options: str, problem: str) -> None:
+def test_a_mistake_is_reported_with_what_would_be_right(lab: ConfigLab, options: str, problem: str) -> None:
     problems = lab.problems(HTTP % options)
     assert any(problem in line for line in problems), problems
 
 
-def test_a_header_with_a_secret_in_every_event_is_noted(lab: Lab) -> None:
+def test_a_header_with_a_secret_in_every_event_is_noted(lab: ConfigLab) -> None:
     config = lab.load(HTTP % "include_headers: [authorization, X-A], secret: {header: X-a, value: b}")
     assert len([note for note in config.notes if "has a secret, which every event will contain" in note]) == 2
 
@@ -125,7 +125,7 @@ def test_a_header_with_a_secret_in_every_event_is_noted(lab: Lab) -> None:
     ],
 )
 def test_an_address_that_everyone_reaches_is_warned_of_without_a_secret(
-    lab: Lab, options: str, *, warned: bool
+    lab: ConfigLab, options: str, *, warned: bool
 ) -> None:
     warnings = lab.load(HTTP % options).warnings
     assert any("every program that reaches this address can send events" in line for line in warnings) == warned

@@ -5,14 +5,14 @@ from collections.abc import Callable
 import pytest
 
 from log_shipper.shipper.options.model import FileIdentityConfig
-from tests.configuring import Lab
+from tests.config_lab import ConfigLab
 from tests.tables import rows
 
 FINGERPRINT = "prospector.scanner.fingerprint"
 
 
 @pytest.fixture
-def identity(lab: Lab) -> Callable[[str], FileIdentityConfig]:
+def identity(lab: ConfigLab) -> Callable[[str], FileIdentityConfig]:
     return lambda text: lab.load(lab.whole.replace("output.", f"    {text}\noutput.")).file_inputs[0].file_identity
 
 
@@ -40,7 +40,7 @@ def test_one_section_says_what_a_file_is_known_by(
 
 
 @pytest.mark.parametrize("type", ["log", "container"])
-def test_the_older_inputs_have_the_same_choice(lab: Lab, type: str) -> None:
+def test_the_older_inputs_have_the_same_choice(lab: ConfigLab, type: str) -> None:
     text = f"shipper.inputs: [{{type: {type}, paths: [x], file_identity.path: ~}}]\noutput.console:\n"
     assert lab.load(text).file_inputs[0].file_identity == FileIdentityConfig("path")
 
@@ -66,7 +66,7 @@ def test_the_older_inputs_have_the_same_choice(lab: Lab, type: str) -> None:
         ),
     ],
 )
-def test_a_mistake_in_it_is_named(lab: Lab, line: str, problem: str) -> None:
+def test_a_mistake_in_it_is_named(lab: ConfigLab, line: str, problem: str) -> None:
     problems = lab.problems(lab.whole.replace("output.", f"    {line}\noutput."))
     at = 4 + line.count("\n")
     assert problems == [f"shipper.yml:{at}: shipper.inputs[0].{problem}"]

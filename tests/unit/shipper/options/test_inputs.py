@@ -11,7 +11,7 @@ from log_shipper.shipper.options.model import (
     ScannerConfig,
     StateChangeConfig,
 )
-from tests.configuring import Lab
+from tests.config_lab import ConfigLab
 from tests.tables import rows
 
 
@@ -57,7 +57,7 @@ from tests.tables import rows
         parsers: [ndjsn: ] -> parsers[0].ndjsn: unknown parser; did you mean 'ndjson'?
     """),
 )
-def test_a_mistake_in_an_input_is_named(lab: Lab, line: str, problem: str) -> None:
+def test_a_mistake_in_an_input_is_named(lab: ConfigLab, line: str, problem: str) -> None:
     text = lab.whole.replace("output.", f"    {line}\noutput.")
     assert lab.problems(text) == [f"shipper.yml:4: shipper.inputs[0].{problem}"]
 
@@ -83,7 +83,7 @@ def test_a_mistake_in_an_input_is_named(lab: Lab, line: str, problem: str) -> No
         ("  []", "1: shipper.inputs: no input is enabled; enable at least one"),
     ],
 )
-def test_a_mistake_about_inputs_is_named(lab: Lab, inputs: str, problem: str) -> None:
+def test_a_mistake_about_inputs_is_named(lab: ConfigLab, inputs: str, problem: str) -> None:
     assert lab.problems(f"shipper.inputs:\n{inputs}\noutput.console:\n") == [f"shipper.yml:{problem}"]
 
 
@@ -100,13 +100,13 @@ def test_a_mistake_about_inputs_is_named(lab: Lab, inputs: str, problem: str) ->
     ],
 )
 def test_what_is_left_alone_and_forgotten_is_read(
-    lab: Lab, written: str, read: tuple[float, float, str, str, bool]
+    lab: ConfigLab, written: str, read: tuple[float, float, str, str, bool]
 ) -> None:
     (each,) = lab.load(lab.whole.replace("output.", f"    {written}\noutput.")).file_inputs
     assert (each.ignore_older, each.clean_inactive, each.ignore_inactive, each.compression, each.clean_removed) == read
 
 
-def test_what_the_scanner_takes_is_read(lab: Lab) -> None:
+def test_what_the_scanner_takes_is_read(lab: ConfigLab) -> None:
     scanner = "{exclude_files: ['\\.gz$'], include_files: a, symlinks: true, recursive_glob: false}"
     (each,) = lab.load(lab.whole.replace("output.", f"    prospector.scanner: {scanner}\noutput.")).file_inputs
     assert each.prospector.scanner == ScannerConfig(
@@ -114,7 +114,7 @@ def test_what_the_scanner_takes_is_read(lab: Lab) -> None:
     )
 
 
-def test_when_files_are_closed_and_deleted_is_read(lab: Lab) -> None:
+def test_when_files_are_closed_and_deleted_is_read(lab: ConfigLab) -> None:
     close = "{on_state_change: {inactive: 0, renamed: true, removed: false, check_interval: 1s},"
     close += " reader: {on_eof: true, after_interval: 5m}, removed.max_bytes: 1MiB}"
     (each,) = lab.load(
@@ -129,7 +129,7 @@ def test_when_files_are_closed_and_deleted_is_read(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("more", ["", "prospector.scanner.check_interval: 1m"])
-def test_an_entry_is_not_cleaned_while_its_file_is_looked_at(lab: Lab, more: str) -> None:
+def test_an_entry_is_not_cleaned_while_its_file_is_looked_at(lab: ConfigLab, more: str) -> None:
     interval = "1m" if more else "10s"
     cleaned = "70s" if more else "1m10s"
     text = f"    ignore_older: 1m\n    clean_inactive: {cleaned}\n    {more}\noutput."
@@ -139,7 +139,7 @@ def test_an_entry_is_not_cleaned_while_its_file_is_looked_at(lab: Lab, more: str
     ]
 
 
-def test_one_parser_takes_the_frame_of_a_container_off(lab: Lab) -> None:
+def test_one_parser_takes_the_frame_of_a_container_off(lab: ConfigLab) -> None:
     text = "    parsers: [{container: {}}, {ndjson: {}}, {container: {}}]\noutput."
     assert lab.problems(lab.whole.replace("output.", text)) == [
         "shipper.yml:4: shipper.inputs[0].parsers: list container twice; a line has the frame of one runtime, which "
@@ -147,7 +147,7 @@ def test_one_parser_takes_the_frame_of_a_container_off(lab: Lab) -> None:
     ]
 
 
-def test_a_file_that_is_never_closed_is_never_deleted(lab: Lab) -> None:
+def test_a_file_that_is_never_closed_is_never_deleted(lab: ConfigLab) -> None:
     text = "    delete.enabled: true\n    close.on_state_change.inactive: 0\noutput."
     assert lab.problems(lab.whole.replace("output.", text)) == [
         "shipper.yml:4: shipper.inputs[0].delete.enabled: needs close.reader.on_eof: true, or "
@@ -156,12 +156,12 @@ def test_a_file_that_is_never_closed_is_never_deleted(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("closes", ["close.on_state_change.inactive: 1s", "close.reader.on_eof: true"])
-def test_a_file_that_is_closed_may_be_deleted(lab: Lab, closes: str) -> None:
+def test_a_file_that_is_closed_may_be_deleted(lab: ConfigLab, closes: str) -> None:
     text = f"    delete.enabled: true\n    {closes}\noutput."
     assert lab.load(lab.whole.replace("output.", text)).file_inputs[0].delete.enabled
 
 
-def test_what_makes_no_sense_in_an_input_is_noted(lab: Lab) -> None:
+def test_what_makes_no_sense_in_an_input_is_noted(lab: ConfigLab) -> None:
     options = ("backoff.init: 1s", "rotation.external.strategy: {}", "legacy_clean_inactive: false")
     text = "".join(f"    {option}\n" for option in options) + "output."
     assert [note.partition(" (")[0] for note in lab.load(lab.whole.replace("output.", text)).notes] == [
@@ -171,7 +171,7 @@ def test_what_makes_no_sense_in_an_input_is_noted(lab: Lab) -> None:
     ]
 
 
-def test_every_input_needs_an_id_of_its_own(lab: Lab) -> None:
+def test_every_input_needs_an_id_of_its_own(lab: ConfigLab) -> None:
     inputs = "- {id: a, paths: [x]}\n- {id: b, paths: [x]}\n-\n    paths: [x]\n    id: a\n"
     assert lab.problems(f"filebeat.inputs:\n{inputs}output.console:\n") == [
         "shipper.yml:2: filebeat.inputs[0].id: 'a' is the id of 2 inputs; each input needs its own",
@@ -179,7 +179,7 @@ def test_every_input_needs_an_id_of_its_own(lab: Lab) -> None:
     ]
 
 
-def test_the_id_that_filebeat_keeps_for_inputs_without_one_is_refused(lab: Lab) -> None:
+def test_the_id_that_filebeat_keeps_for_inputs_without_one_is_refused(lab: ConfigLab) -> None:
     problem = "shipper.inputs[0].id: '.global' is what Filebeat calls inputs without an id; choose another id"
     assert lab.problems("shipper.inputs: [{id: .global, paths: [x]}]\noutput.console:\n") == [
         f"shipper.yml:1: {problem}"
@@ -188,7 +188,7 @@ def test_the_id_that_filebeat_keeps_for_inputs_without_one_is_refused(lab: Lab) 
     assert log.inputs[0].id == ".global"
 
 
-def test_all_mistakes_of_all_inputs_are_reported_at_once(lab: Lab) -> None:
+def test_all_mistakes_of_all_inputs_are_reported_at_once(lab: ConfigLab) -> None:
     inputs = "- {paths: []}\n- {id: b, path: [x]}\n"
     assert [problem.partition(";")[0] for problem in lab.problems(f"shipper.inputs:\n{inputs}output.consol:\n")] == [
         "shipper.yml:2: shipper.inputs[0].id: missing",
@@ -209,12 +209,12 @@ def test_all_mistakes_of_all_inputs_are_reported_at_once(lab: Lab) -> None:
         ),
     ],
 )
-def test_an_option_in_the_wrong_section_is_reported_where_it_belongs(lab: Lab, line: str, message: str) -> None:
+def test_an_option_in_the_wrong_section_is_reported_where_it_belongs(lab: ConfigLab, line: str, message: str) -> None:
     found = lab.problems(lab.whole.replace("output.", f"    {line}\noutput."))
     assert found == [f"shipper.yml:4: shipper.inputs[0].{message}"]
 
 
-def test_what_an_input_takes_over_is_read(lab: Lab) -> None:
+def test_what_an_input_takes_over_is_read(lab: ConfigLab) -> None:
     text = "    take_over: {enabled: true, from_ids: [b]}\noutput."
     (config,) = lab.load(lab.whole.replace("output.", text)).file_inputs
     assert (config.take_over.enabled, config.take_over.from_ids) == (True, ("b",))
@@ -222,7 +222,7 @@ def test_what_an_input_takes_over_is_read(lab: Lab) -> None:
     assert problem.endswith("take_over.from_ids: has no effect without enabled: true")
 
 
-def test_the_older_form_of_taking_over_is_read_with_a_warning(lab: Lab) -> None:
+def test_the_older_form_of_taking_over_is_read_with_a_warning(lab: ConfigLab) -> None:
     old = "filebeat.inputs: [{type: filestream, id: a, paths: [x], take_over: true}]\noutput.console:\n"
     config = lab.load(old)
     assert config.file_inputs[0].take_over.enabled
@@ -230,6 +230,6 @@ def test_the_older_form_of_taking_over_is_read_with_a_warning(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(INPUT_NOT_YET))
-def test_an_option_that_does_not_exist_here_is_refused_with_what_to_do_instead(lab: Lab, name: str) -> None:
+def test_an_option_that_does_not_exist_here_is_refused_with_what_to_do_instead(lab: ConfigLab, name: str) -> None:
     (message,) = lab.problems(lab.whole.replace("output.", f"    {name}: x\noutput."))
     assert len(message.partition("not supported; ")[2].split()) > 2

@@ -3,27 +3,27 @@
 import pytest
 
 from log_shipper.shipper.inputs.journald.options import SYSTEM_JOURNAL, JournaldConfig
-from tests.configuring import Lab
+from tests.config_lab import ConfigLab
 from tests.tables import rows
 
 
-def load(lab: Lab, options: str, type: str = "journald") -> JournaldConfig:
+def load(lab: ConfigLab, options: str, type: str = "journald") -> JournaldConfig:
     (config,) = lab.load(f"filebeat.inputs: [{{type: {type}, {options}}}]\noutput.console:\n").inputs
     assert isinstance(config, JournaldConfig)
     return config
 
 
-def problems(lab: Lab, options: str) -> list[str]:
+def problems(lab: ConfigLab, options: str) -> list[str]:
     return lab.problems(f"shipper.inputs: [{{type: journald, {options}}}]\noutput.console:\n")
 
 
-def test_the_simplest_reads_the_hosts_own_journal(lab: Lab) -> None:
+def test_the_simplest_reads_the_hosts_own_journal(lab: ConfigLab) -> None:
     config = load(lab, "enabled: true")
     assert (config.reads, config.begins, config.matches) == ((SYSTEM_JOURNAL,), "head", ())
     assert config.id.startswith("journald-")
 
 
-def test_where_to_begin_is_read(lab: Lab) -> None:
+def test_where_to_begin_is_read(lab: ConfigLab) -> None:
     assert load(lab, "seek: since, since: -1h30m").since_ago == 5400.0
     assert load(lab, "seek: cursor, cursor_seek_fallback: tail").begins == "tail"
 
@@ -45,12 +45,12 @@ def test_where_to_begin_is_read(lab: Lab) -> None:
         ("match: [C=1], or: [{match: [A=1]}]", ["A=1", "C=1"]),
     ],
 )
-def test_matches_become_the_groups_of_journalctl(lab: Lab, matches: str, groups: list[str]) -> None:
+def test_matches_become_the_groups_of_journalctl(lab: ConfigLab, matches: str, groups: list[str]) -> None:
     config = load(lab, f"include_matches: {{{matches}}}")
     assert [" ".join(f"{name}={value}" for name, value in group) for group in config.matches] == groups
 
 
-def test_the_older_form_of_matches_is_a_list(lab: Lab) -> None:
+def test_the_older_form_of_matches_is_a_list(lab: ConfigLab) -> None:
     old = "filebeat.inputs: [{type: journald, include_matches: [A=1, B=2]}]\noutput.console:\n"
     config = lab.load(old)
     assert isinstance(config.inputs[0], JournaldConfig)
@@ -74,7 +74,7 @@ def test_the_older_form_of_matches_is_a_list(lab: Lab) -> None:
         chroot: /host, journalctl_path: bin/j -> journalctl_path: must be an absolute path below chroot
     """),
 )
-def test_a_mistake_is_named(lab: Lab, options: str, problem: str) -> None:
+def test_a_mistake_is_named(lab: ConfigLab, options: str, problem: str) -> None:
     assert [problem_found.partition("inputs[0].")[2] for problem_found in problems(lab, options)] == [problem]
 
 
@@ -87,6 +87,6 @@ def test_a_mistake_is_named(lab: Lab, options: str, problem: str) -> None:
         ("or: [{{match: [A=1]}}, {{equals: [B=1, '{name}=3']}}]", "or[1].equals[1]"),
     ],
 )
-def test_a_match_that_journalctl_refuses_is_a_mistake(lab: Lab, matches: str, place: str, name: str) -> None:
+def test_a_match_that_journalctl_refuses_is_a_mistake(lab: ConfigLab, matches: str, place: str, name: str) -> None:
     (problem,) = problems(lab, f"include_matches: {{{matches.format(name=name)}}}")
     assert f"inputs[0].include_matches.{place}: '{name}' is neither the name of a field in the journal" in problem

@@ -8,7 +8,7 @@ from log_shipper.shipper.inputs.kafka.client import settings
 from log_shipper.shipper.inputs.kafka.options import KafkaInputConfig
 from log_shipper.shipper.parsers.container import ContainerConfig
 from log_shipper.shipper.parsers.multiline import MultilineConfig
-from tests.configuring import Lab, narrowed
+from tests.config_lab import ConfigLab, narrowed
 
 INPUT = """\
 shipper.inputs:
@@ -26,11 +26,11 @@ output.kafka: {{hosts: ["b:9092"], topic: out{output}}}
 """
 
 
-def read(lab: Lab, option: str = "enabled: true") -> KafkaInputConfig:
+def read(lab: ConfigLab, option: str = "enabled: true") -> KafkaInputConfig:
     return narrowed(KafkaInputConfig, lab.load(INPUT.format(option)).inputs[0])
 
 
-def test_defaults_are_filebeats_but_for_the_host(lab: Lab) -> None:
+def test_defaults_are_filebeats_but_for_the_host(lab: ConfigLab) -> None:
     config = read(lab)
     assert (config.initial_offset, config.isolation_level, config.rebalance.strategy) == (
         "earliest",
@@ -53,11 +53,11 @@ def test_defaults_are_filebeats_but_for_the_host(lab: Lab) -> None:
         ("'2026-01-31T08:00:00'", datetime(2026, 1, 31, 8, tzinfo=UTC)),
     ],
 )
-def test_where_a_new_group_begins(lab: Lab, written: str, read_as: object) -> None:
+def test_where_a_new_group_begins(lab: ConfigLab, written: str, read_as: object) -> None:
     assert read(lab, f"initial_offset: {written}").initial_offset == read_as
 
 
-def test_records_are_joined_by_the_parsers_that_join_lines(lab: Lab) -> None:
+def test_records_are_joined_by_the_parsers_that_join_lines(lab: ConfigLab) -> None:
     parsers = read(lab, "parsers: [container: {format: cri}, multiline: {pattern: '^ ', timeout: 2s}]").parsers
     assert parsers == (ContainerConfig(format="cri"), MultilineConfig(pattern="^ ", timeout=2.0))
 
@@ -74,11 +74,11 @@ def test_records_are_joined_by_the_parsers_that_join_lines(lab: Lab) -> None:
         ("rebalance.strategy: sticky", "must be one of"),
     ],
 )
-def test_mistakes_are_reported(lab: Lab, option: str, problem: str) -> None:
+def test_mistakes_are_reported(lab: ConfigLab, option: str, problem: str) -> None:
     assert any(problem in text for text in lab.problems(INPUT.format(option))), lab.problems(INPUT.format(option))
 
 
-def test_names_of_topics_and_patterns_are_checked(lab: Lab) -> None:
+def test_names_of_topics_and_patterns_are_checked(lab: ConfigLab) -> None:
     problems = lab.problems(INPUT.replace('[logs, "^app-.*"]', '["a b", "^(", "x", "x"]').format("enabled: true"))
     assert [problem.partition(": ")[2].partition(": ")[2].split(" ")[0] for problem in problems] == [
         "'a",
@@ -96,17 +96,17 @@ def test_names_of_topics_and_patterns_are_checked(lab: Lab) -> None:
         ("mapped", ", topics: [{topic: '%{[a]}', mappings: {x: mapped}}]"),
     ],
 )
-def test_the_own_output_is_not_read(lab: Lab, topics: str, output: str) -> None:
+def test_the_own_output_is_not_read(lab: ConfigLab, topics: str, output: str) -> None:
     problems = lab.problems(TO_KAFKA.format(topics=topics, more="", output=output))
     assert any("is the shipper's own output" in problem for problem in problems)
 
 
-def test_another_topic_and_one_of_that_name_at_other_brokers_may_be_read(lab: Lab) -> None:
+def test_another_topic_and_one_of_that_name_at_other_brokers_may_be_read(lab: ConfigLab) -> None:
     lab.load(TO_KAFKA.format(topics="logs", more="", output=""))
     lab.load(TO_KAFKA.format(topics="out", more="", output="").replace('"b:9092"]', '"c:9092"]', 1))
 
 
-def test_exactly_once_needs_committed_reads_in_one_cluster(lab: Lab) -> None:
+def test_exactly_once_needs_committed_reads_in_one_cluster(lab: ConfigLab) -> None:
     text = TO_KAFKA.format(topics="logs", more="", output=", delivery: exactly_once")
     assert any("exactly_once needs read_committed" in problem for problem in lab.problems(text))
     text = TO_KAFKA.format(topics="logs", more=", isolation_level: read_committed", output=", delivery: exactly_once")
@@ -115,7 +115,7 @@ def test_exactly_once_needs_committed_reads_in_one_cluster(lab: Lab) -> None:
     assert any("which only one cluster can do" in problem for problem in lab.problems(elsewhere))
 
 
-def test_options_become_settings_of_the_client(lab: Lab) -> None:
+def test_options_become_settings_of_the_client(lab: ConfigLab) -> None:
     config = read(
         lab,
         "group_instance_id: one\n    fetch.max: 2MiB\n    rebalance: {strategy: cooperative-sticky, timeout: 6s}",

@@ -5,14 +5,14 @@ import pytest
 from log_shipper.config.text.secrets import Secret
 from log_shipper.runtime.kafka.security_options import KerberosConfig, OauthbearerConfig
 from log_shipper.shipper.outputs.kafka import kafka_of
-from tests.configuring import Lab
+from tests.config_lab import ConfigLab
 from tests.tables import rows
 
 KAFKA = "shipper.inputs: [{id: a, paths: [x]}]\noutput.kafka:\n  hosts: [h:1]\n  topic: t\n"
 OAUTH = "token_endpoint_url: https://id.example/token, client_id: a, client_secret: hush"
 
 
-def test_tokens_of_a_provider_are_read(lab: Lab) -> None:
+def test_tokens_of_a_provider_are_read(lab: ConfigLab) -> None:
     text = f"  sasl: {{mechanism: oauthbearer, oauthbearer: {{{OAUTH}, scope: a b, extensions: {{x: y}}}}}}\n"
     kafka = kafka_of(lab.load(KAFKA + text))
     assert kafka is not None
@@ -57,7 +57,7 @@ def test_tokens_of_a_provider_are_read(lab: Lab) -> None:
         ),
     ],
 )
-def test_a_mistake_is_named(lab: Lab, line: str, where: str, message: str) -> None:
+def test_a_mistake_is_named(lab: ConfigLab, line: str, where: str, message: str) -> None:
     (problem,) = lab.problems(f"{KAFKA}  {line}\n")
     assert problem.startswith(f"shipper.yml:5: output.kafka.{where}: ")
     assert message in problem
@@ -71,19 +71,19 @@ def test_a_mistake_is_named(lab: Lab, line: str, where: str, message: str) -> No
         ("kerberos: {username: u, keytab: k}, username: u, password: p", "given beside username or sasl.mechanism"),
     ],
 )
-def test_what_excludes_another_option_is_reported(lab: Lab, more: str, message: str) -> None:
+def test_what_excludes_another_option_is_reported(lab: ConfigLab, more: str, message: str) -> None:
     text = f"shipper.inputs: [{{id: a, paths: [x]}}]\noutput.kafka: {{hosts: h, topic: t, {more}}}\n"
     (problem,) = lab.problems(text)
     assert message in problem
 
 
-def test_a_mechanism_for_a_user_who_is_not_given_is_noted(lab: Lab) -> None:
+def test_a_mechanism_for_a_user_who_is_not_given_is_noted(lab: ConfigLab) -> None:
     (note,) = lab.load(f"{KAFKA}  sasl.mechanism: SCRAM-SHA-256\n  username: ''\n").notes
     assert "has no effect without username: the client does not authenticate" in note
     assert lab.load(f"{KAFKA}  sasl.mechanism: SCRAM-SHA-256\n  username: u\n  password: p\n").notes == ()
 
 
-def test_kerberos_that_is_disabled_may_lack_anything(lab: Lab) -> None:
+def test_kerberos_that_is_disabled_may_lack_anything(lab: ConfigLab) -> None:
     kafka = kafka_of(lab.load(f"{KAFKA}  kerberos: {{enabled: false, auth_type: password}}\n"))
     assert kafka is not None
     assert kafka.kerberos == KerberosConfig(enabled=False, auth_type="password")

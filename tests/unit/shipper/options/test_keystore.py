@@ -8,7 +8,7 @@ from log_shipper.config.export import MASK, export
 from log_shipper.config.yaml.errors import ConfigError
 from log_shipper.shipper.options.keystore import FILE, is_name, read_keystore, written_keystore
 from log_shipper.shipper.options.model import ShipperConfig
-from tests.configuring import Lab
+from tests.config_lab import ConfigLab
 
 
 def keep(path: Path, **secrets: str) -> None:
@@ -23,19 +23,19 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     assert read_keystore(tmp_path / FILE) == secrets
 
 
-def test_a_secret_of_the_data_path_is_filled_in_before_a_variable(lab: Lab, tmp_path: Path) -> None:
+def test_a_secret_of_the_data_path_is_filled_in_before_a_variable(lab: ConfigLab, tmp_path: Path) -> None:
     keep(tmp_path / "data" / FILE, NAME="${PLAIN}")
     text = f"{lab.whole}path.data: {tmp_path}/${{WHERE}}\nname: '${{NAME}}-${{OTHER}}'\n"
     assert lab.load(text, env={"WHERE": "data", "NAME": "environment", "OTHER": "x"}).name == "${PLAIN}-x"
 
 
-def test_another_path_can_be_given(lab: Lab, tmp_path: Path) -> None:
+def test_another_path_can_be_given(lab: ConfigLab, tmp_path: Path) -> None:
     keep(tmp_path / "secrets", NAME="web")
     assert lab.load_with(f"keystore: {{path: {tmp_path}/secrets}}\nname: ${{NAME}}\n").name == "web"
     assert lab.load(f"{lab.whole}name: ${{NAME:none}}\n", overrides=[f"keystore.path={tmp_path}/secrets"]).name == "web"
 
 
-def test_without_a_keystore_there_are_no_secrets(lab: Lab, tmp_path: Path) -> None:
+def test_without_a_keystore_there_are_no_secrets(lab: ConfigLab, tmp_path: Path) -> None:
     (problem,) = lab.problems_with(f"path.data: {tmp_path}\nname: ${{NAME}}\n")
     assert problem.endswith("name: variable NAME is not set; write ${NAME:value} to give it a default")
 
@@ -49,7 +49,9 @@ def test_without_a_keystore_there_are_no_secrets(lab: Lab, tmp_path: Path) -> No
         (b'{"version": 2, "secrets": {}}', "the keystore is of version 2"),
     ],
 )
-def test_a_damaged_keystore_is_an_error_that_names_it(lab: Lab, tmp_path: Path, content: bytes, problem: str) -> None:
+def test_a_damaged_keystore_is_an_error_that_names_it(
+    lab: ConfigLab, tmp_path: Path, content: bytes, problem: str
+) -> None:
     (tmp_path / "secrets").write_bytes(content)
     (tmp_path / "secrets").chmod(0o600)
     with pytest.raises(ConfigError, match=f"secrets: {problem}"):
@@ -63,7 +65,7 @@ def test_a_keystore_that_others_may_read_is_refused(tmp_path: Path) -> None:
         read_keystore(tmp_path / FILE)
 
 
-def test_an_input_never_reads_the_keystore(lab: Lab) -> None:
+def test_an_input_never_reads_the_keystore(lab: ConfigLab) -> None:
     inputs = "shipper.inputs: [{type: log, paths: ['/data/*.keystore', '/etc/secret*']}]\noutput.console:\n"
     problems = lab.problems(f"{inputs}path.data: /data\nkeystore.path: /etc/secrets\n")
     assert ["/data/shipper.keystore of path.data" in problems[0], "/etc/secrets of keystore.path" in problems[1]] == [
@@ -72,7 +74,7 @@ def test_an_input_never_reads_the_keystore(lab: Lab) -> None:
     ]
 
 
-def test_an_export_shows_no_secret(lab: Lab, tmp_path: Path) -> None:
+def test_an_export_shows_no_secret(lab: ConfigLab, tmp_path: Path) -> None:
     keep(tmp_path / FILE, TEAM="s3cret", SHORT="a")
     lab.file.write_text(
         f"{lab.whole}path.data: {tmp_path}\nfields: {{team: 'a ${{TEAM}} b', list: ['${{TEAM}}'], x: '${{SHORT}}'}}\n"

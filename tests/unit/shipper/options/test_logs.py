@@ -3,16 +3,16 @@ import pytest
 from log_shipper.shipper.options.logs import COMPONENTS, LoggingConfig
 from log_shipper.spark_sink.options.model import SinkConfig
 from log_shipper.spark_sink.options.parts import SinkLoggingConfig
-from tests.configuring import Lab
+from tests.config_lab import ConfigLab
 
 SINK = "kafka: {hosts: [a:9092], topics: [logs]}\ntable.path: /t\ncheckpoint.path: /c\n"
 
 
-def logging_of(lab: Lab, options: str) -> LoggingConfig:
+def logging_of(lab: ConfigLab, options: str) -> LoggingConfig:
     return lab.load_with(f"logging: {{{options}}}\n").logging
 
 
-def test_components_have_levels_of_their_own(lab: Lab) -> None:
+def test_components_have_levels_of_their_own(lab: ConfigLab) -> None:
     config = logging_of(lab, "level: warning, levels: {source: debug, output: INFO}")
     assert (config.level, config.levels) == ("warning", {"source": "debug", "output": "info"})
 
@@ -25,7 +25,7 @@ def test_components_have_levels_of_their_own(lab: Lab) -> None:
         ("levels: {source: 7}", "levels.source: 7 must be one of: debug"),
     ],
 )
-def test_an_unknown_component_or_level_is_a_mistake(options: str, problem: str, lab: Lab) -> None:
+def test_an_unknown_component_or_level_is_a_mistake(options: str, problem: str, lab: ConfigLab) -> None:
     (message,) = lab.problems_with(f"logging: {{{options}}}\n")
     assert f"logging.{problem}" in message
 
@@ -46,22 +46,24 @@ DEBUG = "level: debug, selectors: "
         (DEBUG + "[esclientleg]", "info", set()),
     ],
 )
-def test_selectors_choose_what_is_logged_from_debug_on(options: str, level: str, debugged: set[str], lab: Lab) -> None:
+def test_selectors_choose_what_is_logged_from_debug_on(
+    options: str, level: str, debugged: set[str], lab: ConfigLab
+) -> None:
     config = logging_of(lab, options)
     assert (config.level, config.levels) == (level, dict.fromkeys(debugged, "debug"))
 
 
-def test_a_level_of_a_component_wins_over_selectors(lab: Lab) -> None:
+def test_a_level_of_a_component_wins_over_selectors(lab: ConfigLab) -> None:
     config = logging_of(lab, DEBUG + "['*'], levels: {kafka: error, source: warning}")
     assert (config.levels["kafka"], config.levels["source"], config.levels["output"]) == ("error", "warning", "debug")
 
 
-def test_a_selector_without_an_equivalent_is_a_warning(lab: Lab) -> None:
+def test_a_selector_without_an_equivalent_is_a_warning(lab: ConfigLab) -> None:
     (warning,) = lab.load_with("logging: {level: debug, selectors: [harvester, esclientleg]}\n").warnings
     assert "logging.selectors: 'esclientleg' selects nothing here; known: source, reader, " in warning
 
 
-def test_the_sink_has_components_of_its_own(lab: Lab) -> None:
+def test_the_sink_has_components_of_its_own(lab: ConfigLab) -> None:
     def read(options: str) -> SinkConfig:
         return lab.load(f"{SINK}logging: {{{options}}}\n", SinkConfig)
 

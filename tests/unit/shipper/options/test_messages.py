@@ -4,14 +4,14 @@ out. A warning or a note does not refuse the configuration."""
 import pytest
 
 from log_shipper.config.yaml.errors import ConfigError
-from tests.configuring import Lab
+from tests.config_lab import ConfigLab
 
 INPUT = "filebeat.inputs: [{type: filestream, id: app, paths: [/var/log/app.log]}]\n"
 OUTPUT = "output.kafka: {hosts: ['kafka:9092'], topic: logs}\n"
 WHOLE = INPUT + OUTPUT
 
 
-def messages(lab: Lab, text: str) -> list[str]:
+def messages(lab: ConfigLab, text: str) -> list[str]:
     """All messages, without the name of the file."""
     try:
         config = lab.load(text)
@@ -130,48 +130,48 @@ REMARKS = [
 ]
 
 
-def only(lab: Lab, text: str) -> str:
+def only(lab: ConfigLab, text: str) -> str:
     (message,) = messages(lab, text)
     return message
 
 
 @pytest.mark.parametrize(("text", "message"), MISTAKES)
-def test_a_mistake_is_reported_once_with_the_way_out(lab: Lab, text: str, message: str) -> None:
+def test_a_mistake_is_reported_once_with_the_way_out(lab: ConfigLab, text: str, message: str) -> None:
     reported = only(lab, text)
     assert message in reported
     assert not reported.startswith(("warning: ", "ignored: "))
 
 
 @pytest.mark.parametrize(("text", "message"), WARNINGS)
-def test_what_filebeat_ignores_is_one_warning(lab: Lab, text: str, message: str) -> None:
+def test_what_filebeat_ignores_is_one_warning(lab: ConfigLab, text: str, message: str) -> None:
     reported = only(lab, text)
     assert message in reported
     assert reported.startswith("warning: ")
 
 
 @pytest.mark.parametrize(("text", "message"), REMARKS)
-def test_what_is_no_mistake_and_should_be_known_is_one_note(lab: Lab, text: str, message: str) -> None:
+def test_what_is_no_mistake_and_should_be_known_is_one_note(lab: ConfigLab, text: str, message: str) -> None:
     assert only(lab, text).startswith(message)
 
 
-def test_a_field_that_is_added_to_the_object_log_is_no_remark(lab: Lab) -> None:
+def test_a_field_that_is_added_to_the_object_log_is_no_remark(lab: ConfigLab) -> None:
     assert messages(lab, WHOLE + "processors: [add_fields: {target: log, fields: {a: 1}}]\n") == []
 
 
 @pytest.mark.parametrize(("text", "message"), NOTES)
-def test_what_changes_no_record_is_one_note(lab: Lab, text: str, message: str) -> None:
+def test_what_changes_no_record_is_one_note(lab: ConfigLab, text: str, message: str) -> None:
     reported = only(lab, text)
     assert message in reported
     assert reported.startswith("ignored: ")
 
 
 @pytest.mark.parametrize("text", [text for text, _ in WARNINGS if "prospectors" not in text])
-def test_in_a_configuration_of_our_own_the_same_is_a_mistake(lab: Lab, text: str) -> None:
+def test_in_a_configuration_of_our_own_the_same_is_a_mistake(lab: ConfigLab, text: str) -> None:
     with pytest.raises(ConfigError):
         lab.load(text.replace("filebeat.inputs", "shipper.inputs"))
 
 
-def test_a_misspelt_option_is_reported_beside_the_mistake_that_comes_of_it(lab: Lab) -> None:
+def test_a_misspelt_option_is_reported_beside_the_mistake_that_comes_of_it(lab: ConfigLab) -> None:
     assert messages(lab, INPUT + "output.kafka: {host: [h], topic: logs}\n") == [
         "2: output.kafka.hosts: missing; name at least one broker, as in 'hosts: [\"localhost:9092\"]'",
         "warning: 2: output.kafka.host: unknown option; did you mean 'hosts'?",
@@ -179,24 +179,24 @@ def test_a_misspelt_option_is_reported_beside_the_mistake_that_comes_of_it(lab: 
 
 
 @pytest.mark.parametrize("to", ["log", "log.file", "log.offset"])
-def test_renaming_to_what_every_event_keeps_is_a_remark(lab: Lab, to: str) -> None:
+def test_renaming_to_what_every_event_keeps_is_a_remark(lab: ConfigLab, to: str) -> None:
     text = f"{WHOLE}processors:\n- rename.fields: [{{from: message, to: {to}}}]\n"
     (note,) = [message for message in messages(lab, text) if "rename" in message]
     assert note.endswith(f"every event has {to}, so that this fails for each; choose another name")
 
 
-def test_what_is_given_twice_in_a_section_that_is_not_used_is_no_mistake(lab: Lab) -> None:
+def test_what_is_given_twice_in_a_section_that_is_not_used_is_no_mistake(lab: ConfigLab) -> None:
     warning, note = messages(lab, WHOLE + "setup.template.settings: {a: 1}\nsetup.template.settings: {b: 1}\n")
     assert warning == "warning: 4: setup.template.settings: given twice, first on line 3; keep one"
     assert note.startswith("ignored: setup ")
 
 
-def test_a_file_where_the_registry_should_be_is_a_mistake(lab: Lab) -> None:
+def test_a_file_where_the_registry_should_be_is_a_mistake(lab: ConfigLab) -> None:
     file = lab.file.parent / "registry"
     file.touch()
     (mistake, _) = messages(lab, f"{WHOLE}filebeat.registry_file: {file}\n")
     assert mistake.endswith(": is a file, perhaps the registry of Filebeat 6; name a directory that may be new")
 
 
-def test_of_a_key_that_is_given_twice_the_last_counts(lab: Lab) -> None:
+def test_of_a_key_that_is_given_twice_the_last_counts(lab: ConfigLab) -> None:
     assert lab.load(WHOLE + "name: a\nname: b\n").name == "b"

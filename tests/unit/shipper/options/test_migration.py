@@ -7,7 +7,7 @@ import pytest
 from log_shipper.config.yaml.errors import ConfigError
 from log_shipper.shipper.options.migration import migrate
 from log_shipper.shipper.options.model import ShipperConfig
-from tests.configuring import Lab
+from tests.config_lab import ConfigLab
 
 BEFORE = """\
 # Of 2016.
@@ -49,16 +49,16 @@ output.console: {pretty:   true}
 """
 
 
-def migrated(lab: Lab, text: str) -> str:
+def migrated(lab: ConfigLab, text: str) -> str:
     lab.file.write_text(text)
     return migrate(lab.file).text
 
 
-def test_only_what_has_another_name_is_replaced(lab: Lab) -> None:
+def test_only_what_has_another_name_is_replaced(lab: ConfigLab) -> None:
     assert migrated(lab, BEFORE) == AFTER
 
 
-def test_every_change_is_reported_with_its_line(lab: Lab) -> None:
+def test_every_change_is_reported_with_its_line(lab: ConfigLab) -> None:
     lab.file.write_text(BEFORE)
     assert [change.replace(f"{lab.file}:", "") for change in migrate(lab.file).changes] == [
         "3: filebeat.prospectors is filebeat.inputs",
@@ -72,7 +72,7 @@ def test_every_change_is_reported_with_its_line(lab: Lab) -> None:
     ]
 
 
-def loaded(lab: Lab, text: str) -> ShipperConfig:
+def loaded(lab: ConfigLab, text: str) -> ShipperConfig:
     return replace(lab.load(text), warnings=(), notes=())
 
 
@@ -97,7 +97,7 @@ INPUTS = [
 
 @pytest.mark.parametrize("inputs", INPUTS)
 @pytest.mark.parametrize("key", ["filebeat.inputs", "filebeat.prospectors"])
-def test_the_result_is_the_same_configuration_without_a_warning(lab: Lab, key: str, inputs: str) -> None:
+def test_the_result_is_the_same_configuration_without_a_warning(lab: ConfigLab, key: str, inputs: str) -> None:
     before = f"{key}:\n{inputs}\noutput.console: {{}}\n"
     after = migrated(lab, before)
     assert loaded(lab, after) == loaded(lab, before)
@@ -108,26 +108,26 @@ def test_the_result_is_the_same_configuration_without_a_warning(lab: Lab, key: s
 KEPT = "- {type: container, paths: [x], containers.stream: stderr}\n- {type: log, paths: [x], document_type: }\n"
 
 
-def test_a_file_of_inputs_is_migrated_too(lab: Lab) -> None:
+def test_a_file_of_inputs_is_migrated_too(lab: ConfigLab) -> None:
     assert migrated(lab, "- input_type: log\n  paths: [x]\n") == "- type: log\n  paths: [x]\n"
 
 
-def test_a_section_keeps_its_options(lab: Lab) -> None:
+def test_a_section_keeps_its_options(lab: ConfigLab) -> None:
     before = "filebeat.config:\n  prospectors:\n    enabled: true\n    path: x\n"
     assert migrated(lab, before) == before.replace("prospectors", "inputs")
 
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", "5\n", "filebeat.inputs:\n- \n- 5\n- {}\n", KEPT])
-def test_where_there_is_nothing_old_nothing_changes(lab: Lab, text: str) -> None:
+def test_where_there_is_nothing_old_nothing_changes(lab: ConfigLab, text: str) -> None:
     assert migrated(lab, text) == text
 
 
-def test_where_both_names_are_written_the_old_one_stays(lab: Lab) -> None:
+def test_where_both_names_are_written_the_old_one_stays(lab: ConfigLab) -> None:
     text = "filebeat.prospectors: []\nfilebeat.inputs: []\n"
     assert migrated(lab, text) == text
 
 
-def test_what_is_not_yaml_is_reported_with_its_line(lab: Lab) -> None:
+def test_what_is_not_yaml_is_reported_with_its_line(lab: ConfigLab) -> None:
     with pytest.raises(ConfigError, match="3: is not YAML"):
         migrated(lab, "a: 1\nb: [\n")
 
@@ -143,7 +143,7 @@ OF_OTHER_TYPES = [
 
 
 @pytest.mark.parametrize(("written", "today"), OF_OTHER_TYPES)
-def test_a_name_of_another_type_becomes_that_of_this_one(lab: Lab, written: str, today: str) -> None:
+def test_a_name_of_another_type_becomes_that_of_this_one(lab: ConfigLab, written: str, today: str) -> None:
     before = f"filebeat.inputs: [{written}]\noutput.console: {{}}\n"
     assert lab.load(before).warnings
     after = migrated(lab, before)
@@ -164,7 +164,7 @@ output.console: {}
 """
 
 
-def test_strict_names_are_the_shippers_and_what_only_filebeat_uses_is_left_out(lab: Lab) -> None:
+def test_strict_names_are_the_shippers_and_what_only_filebeat_uses_is_left_out(lab: ConfigLab) -> None:
     lab.file.write_text(OF_FILEBEAT)
     result = migrate(lab.file, strict=True)
     assert result.text == (
@@ -183,7 +183,7 @@ def test_strict_names_are_the_shippers_and_what_only_filebeat_uses_is_left_out(l
     assert lab.load(result.text).notes == ()
 
 
-def test_modules_keep_their_names_which_are_filebeats(lab: Lab) -> None:
+def test_modules_keep_their_names_which_are_filebeats(lab: ConfigLab) -> None:
     text = "filebeat: {modules: [{module: nginx}]}\nfilebeat.modules: []\noutput.console: {}\n"
     lab.file.write_text(text)
     assert migrate(lab.file, strict=True).text == text

@@ -14,7 +14,7 @@ from log_shipper.shipper.options.model import (
 from log_shipper.shipper.outputs.console import ConsoleOutputConfig
 from log_shipper.shipper.outputs.kafka import KafkaOutput, kafka_of
 from log_shipper.shipper.parsers.multiline import MultilineConfig
-from tests.configuring import Lab
+from tests.config_lab import ConfigLab
 from tests.tables import rows
 
 FILEBEAT = """\
@@ -78,7 +78,7 @@ filebeat.modules:
 
 
 @pytest.fixture
-def filebeat(lab: Lab) -> ShipperConfig:
+def filebeat(lab: ConfigLab) -> ShipperConfig:
     return lab.load(FILEBEAT, env={"KAFKA": "a:1, b:2", "SECRET": "0123"})
 
 
@@ -132,7 +132,7 @@ def test_its_http_endpoint_is_read(filebeat: ShipperConfig) -> None:
     assert filebeat.http.enabled
 
 
-def test_what_makes_no_sense_here_is_noted(filebeat: ShipperConfig, lab: Lab) -> None:
+def test_what_makes_no_sense_here_is_noted(filebeat: ShipperConfig, lab: ConfigLab) -> None:
     assert [note.partition(" (")[0] for note in filebeat.notes] == [
         "ignored: output.kafka.required_acks",
         "ignored: output.elasticsearch",
@@ -144,7 +144,7 @@ def test_what_makes_no_sense_here_is_noted(filebeat: ShipperConfig, lab: Lab) ->
     assert filebeat.notes[3] == f"ignored: setup ({lab.file}:52): the shipper does not use it"
 
 
-def test_defaults_are_those_of_the_contract(lab: Lab) -> None:
+def test_defaults_are_those_of_the_contract(lab: ConfigLab) -> None:
     config = lab.load(lab.whole)
     assert config == ShipperConfig(
         inputs=(InputConfig(id="app", paths=("/var/log/app.log",)),), output=OutputConfig(console=ConsoleOutputConfig())
@@ -178,7 +178,7 @@ def test_defaults_are_those_of_the_contract(lab: Lab) -> None:
     assert (kafka.backoff, kafka.sasl.mechanism) == (BackoffConfig(init=1.0, max=60.0), "PLAIN")
 
 
-def test_one_of_several_words_may_be_written_in_capitals_or_not(lab: Lab) -> None:
+def test_one_of_several_words_may_be_written_in_capitals_or_not(lab: ConfigLab) -> None:
     kafka = "{hosts: h, topic: t, username: u, password: p, sasl.mechanism: plain, compression: GZIP}"
     config = lab.load(f"shipper.inputs: [{{id: a, paths: [x]}}]\noutput.kafka: {kafka}\nlogging.level: INFO\n")
     assert config.logging.level == "info"
@@ -187,7 +187,7 @@ def test_one_of_several_words_may_be_written_in_capitals_or_not(lab: Lab) -> Non
     assert (output.compression, output.sasl.mechanism) == ("gzip", "PLAIN")
 
 
-def test_the_native_prefix_reads_the_same(lab: Lab) -> None:
+def test_the_native_prefix_reads_the_same(lab: ConfigLab) -> None:
     text = FILEBEAT.replace("filebeat.modules", "filebeat.config.modules").replace("filebeat.", "shipper.")
     native = lab.load(text.replace("shipper.config.modules", "filebeat.config.modules"), env={"SECRET": "0123"})
     filebeat = lab.load(FILEBEAT, env={"SECRET": "0123"})
@@ -218,11 +218,11 @@ def test_the_native_prefix_reads_the_same(lab: Lab) -> None:
             -> filebeat.registry.flush: 'often' is not a duration; write 5s, 1m30s, 100ms or 2h (24h for a day)
     """),
 )
-def test_a_mistake_beside_inputs_and_output_is_named(lab: Lab, line: str, problem: str) -> None:
+def test_a_mistake_beside_inputs_and_output_is_named(lab: ConfigLab, line: str, problem: str) -> None:
     assert lab.problems_with(line + "\n") == [f"shipper.yml:5: {problem}"]
 
 
-def test_an_empty_file_is_reported_all_that_it_lacks(lab: Lab) -> None:
+def test_an_empty_file_is_reported_all_that_it_lacks(lab: ConfigLab) -> None:
     assert lab.problems("") == [
         "shipper.yml:1: shipper.inputs: missing; list what to read, as in '- {type: filestream, id: app, paths: "
         "[/var/log/app.log]}'",
@@ -230,7 +230,7 @@ def test_an_empty_file_is_reported_all_that_it_lacks(lab: Lab) -> None:
     ]
 
 
-def test_where_the_log_goes_is_read(lab: Lab) -> None:
+def test_where_the_log_goes_is_read(lab: ConfigLab) -> None:
     plain = lab.load(lab.whole).logging
     assert (plain.to_files, plain.to_syslog, plain.to_stderr, plain.written(None)) == (None, False, False, [])
     files = lab.load_with("logging: {level: critical, files: {keepfiles: 2, permissions: 0640}}\n").logging
@@ -252,6 +252,6 @@ def test_where_the_log_goes_is_read(lab: Lab) -> None:
         ("files.name: ' '", "files.name: is empty"),
     ],
 )
-def test_a_mistake_of_the_log_files_is_reported(lab: Lab, options: str, problem: str) -> None:
+def test_a_mistake_of_the_log_files_is_reported(lab: ConfigLab, options: str, problem: str) -> None:
     (message,) = lab.problems_with(f"logging: {{{options}}}\n")
     assert message.endswith(f"logging.{problem}")

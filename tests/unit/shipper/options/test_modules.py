@@ -6,14 +6,14 @@ from log_shipper.shipper.options.inputs import InputConfig
 from log_shipper.shipper.parsers.multiline import MultilineConfig
 from log_shipper.shipper.processors.add_fields import AddFieldsConfig
 from log_shipper.shipper.processors.add_tags import AddTagsConfig
-from tests.configuring import Lab
+from tests.config_lab import ConfigLab
 from tests.tables import rows
 
 OUTPUT = "output.console: {}\n"
 MAIN = "filebeat.inputs: [{type: log, paths: [x]}]\n" + OUTPUT
 
 
-def of_modules(lab: Lab, text: str) -> list[InputConfig]:
+def of_modules(lab: ConfigLab, text: str) -> list[InputConfig]:
     config = lab.load(text)
     assert all(isinstance(item, InputConfig) for item in config.inputs)
     return [item for item in config.file_inputs if item.paths != ("x",)]
@@ -33,17 +33,17 @@ def of_modules(lab: Lab, text: str) -> list[InputConfig]:
         ("{module: nginx, enabled: false}", []),
     ],
 )
-def test_the_files_of_enabled_filesets_are_inputs(lab: Lab, module: str, paths: list[str]) -> None:
+def test_the_files_of_enabled_filesets_are_inputs(lab: ConfigLab, module: str, paths: list[str]) -> None:
     inputs = of_modules(lab, f"{MAIN}filebeat.modules:\n- {module}\n")
     assert [path for item in inputs for path in item.paths] == paths
 
 
-def test_modules_alone_are_inputs(lab: Lab) -> None:
+def test_modules_alone_are_inputs(lab: ConfigLab) -> None:
     (log,) = of_modules(lab, f"filebeat.modules: [{{module: kafka, log: {{var.kafka_home: /k}}}}]\n{OUTPUT}")
     assert log.paths[:2] == ("/k/logs/controller.log*", "/k/logs/server.log*")
 
 
-def test_events_have_the_constants_of_their_module_and_its_messages_several_lines(lab: Lab) -> None:
+def test_events_have_the_constants_of_their_module_and_its_messages_several_lines(lab: ConfigLab) -> None:
     text = "{module: mysql, error: {input: {tags: [db], processors: [{add_tags: {tags: [own]}}]}}}"
     (error,) = of_modules(lab, f"{MAIN}filebeat.modules:\n- {text}\n")
     constants, own = error.processors
@@ -74,19 +74,19 @@ def test_events_have_the_constants_of_their_module_and_its_messages_several_line
         {module: nginx, access: {input.tail_files: maybe}} -> [0].access.tail_files -> must be true or false
     """),
 )
-def test_what_is_not_read_is_a_mistake(lab: Lab, module: str, place: str, message: str) -> None:
+def test_what_is_not_read_is_a_mistake(lab: ConfigLab, module: str, place: str, message: str) -> None:
     (problem,) = lab.problems(f"{MAIN}filebeat.modules:\n- {module}\n")
     assert problem.startswith(f"shipper.yml:4: filebeat.modules{place}: ")
     assert message in problem
 
 
-def test_that_nothing_parses_the_lines_is_a_note(lab: Lab) -> None:
+def test_that_nothing_parses_the_lines_is_a_note(lab: ConfigLab) -> None:
     (note,) = lab.load(f"{MAIN}filebeat.modules:\n- {{module: nginx}}\n").notes
     assert note.startswith("ignored: filebeat.modules (")
     assert note.endswith("nothing parses their lines")
 
 
-def test_modules_in_files_of_their_own_are_read_or_a_mistake(lab: Lab) -> None:
+def test_modules_in_files_of_their_own_are_read_or_a_mistake(lab: ConfigLab) -> None:
     folder = lab.file.parent / "modules.d"
     folder.mkdir()
     (folder / "nginx.yml").write_text("# Module: nginx\n- module: nginx\n  access.enabled: true\n")
@@ -101,7 +101,7 @@ def test_modules_in_files_of_their_own_are_read_or_a_mistake(lab: Lab) -> None:
     assert problem.startswith("modules.d/zeek.yml:1: filebeat.config.modules[0]: module zeek is enabled")
 
 
-def test_a_file_of_modules_that_is_no_list_is_a_mistake(lab: Lab) -> None:
+def test_a_file_of_modules_that_is_no_list_is_a_mistake(lab: ConfigLab) -> None:
     (lab.file.parent / "m.yml").write_text("module: nginx\n")
     (problem,) = lab.problems(f"{MAIN}filebeat.config.modules.path: m.yml\n")
     assert problem == "m.yml:1: must contain a list of modules, each beginning with '- module:', and nothing else"

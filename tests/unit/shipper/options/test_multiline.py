@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from log_shipper.shipper.parsers.multiline import MultilineConfig
-from tests.configuring import Lab
+from tests.config_lab import ConfigLab
 
 WHERE = "shipper.inputs[0].parsers[0].multiline"
 
@@ -11,7 +11,7 @@ OF_PATTERN = "belongs to type: pattern; this is type: while_pattern"
 OF_PATTERNS = "belongs to type: pattern or while_pattern; this is type: count"
 
 
-def text_with(lab: Lab, options: str) -> str:
+def text_with(lab: ConfigLab, options: str) -> str:
     return lab.whole.replace("output.", f"    parsers: [multiline: {{{options}}}]\noutput.")
 
 
@@ -32,7 +32,7 @@ def text_with(lab: Lab, options: str) -> str:
         ("type: while, pattern: x", "type", "'while' must be one of: pattern, count, while_pattern"),
     ],
 )
-def test_a_mistake_is_named(lab: Lab, options: str, where: str, message: str) -> None:
+def test_a_mistake_is_named(lab: ConfigLab, options: str, where: str, message: str) -> None:
     assert lab.problems(text_with(lab, options)) == [f"shipper.yml:4: {WHERE}.{where}: {message}"]
 
 
@@ -44,11 +44,11 @@ def test_a_mistake_is_named(lab: Lab, options: str, where: str, message: str) ->
         "pattern: x, flush_pattern: y, match: before, negate: true, max_lines: 0, timeout: 0, skip_newline: true",
     ],
 )
-def test_what_says_nothing_in_a_type_and_is_at_its_default_is_let_through(lab: Lab, options: str) -> None:
+def test_what_says_nothing_in_a_type_and_is_at_its_default_is_let_through(lab: ConfigLab, options: str) -> None:
     assert lab.load(text_with(lab, options))
 
 
-def test_log_has_the_same_options(lab: Lab) -> None:
+def test_log_has_the_same_options(lab: ConfigLab) -> None:
     text = "shipper.inputs: [{type: log, paths: x, multiline.type: count, multiline.count_lines: 3}]\noutput.console:\n"
     assert lab.load(text).inputs[0].parsers == (MultilineConfig(type="count", count_lines=3),)
 

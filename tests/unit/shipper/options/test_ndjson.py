@@ -9,7 +9,7 @@ from log_shipper.shipper.parsers.include_message import IncludeMessageConfig
 from log_shipper.shipper.parsers.multiline import MultilineConfig
 from log_shipper.shipper.parsers.ndjson import NdjsonConfig
 from log_shipper.shipper.reader.base import ParserConfig
-from tests.configuring import Lab
+from tests.config_lab import ConfigLab
 
 ALL: dict[str, Any] = {
     "overwrite_keys": True,
@@ -23,11 +23,11 @@ NO_OBJECT = "is not an object that could take members; choose another field"
 WRITTEN = ", ".join(f"{name}: {str(value).lower()}" for name, value in ALL.items())
 
 
-def load(lab: Lab, option: str, kind: str = "filestream") -> ShipperConfig:
+def load(lab: ConfigLab, option: str, kind: str = "filestream") -> ShipperConfig:
     return lab.load(f"shipper.inputs:\n- {{type: {kind}, id: a, paths: [x], {option}}}\noutput.console:\n")
 
 
-def problems(lab: Lab, option: str, kind: str = "filestream") -> list[str]:
+def problems(lab: ConfigLab, option: str, kind: str = "filestream") -> list[str]:
     return lab.problems(f"shipper.inputs:\n- {{type: {kind}, id: a, paths: [x], {option}}}\noutput.console:\n")
 
 
@@ -42,7 +42,7 @@ def problems(lab: Lab, option: str, kind: str = "filestream") -> list[str]:
         ("include_message: {patterns: x}, ndjson:", None),
     ],
 )
-def test_a_parser_is_read(lab: Lab, written: str, parsers: tuple[ParserConfig, ...] | None) -> None:
+def test_a_parser_is_read(lab: ConfigLab, written: str, parsers: tuple[ParserConfig, ...] | None) -> None:
     if parsers is None:
         assert "here are 2: include_message, ndjson" in problems(lab, f"parsers: [{{{written}}}]")[0]
     else:
@@ -62,18 +62,18 @@ def test_a_parser_is_read(lab: Lab, written: str, parsers: tuple[ParserConfig, .
         ("include_message.patterns: []", "include_message.patterns", "must not be empty"),
     ],
 )
-def test_a_mistake_in_a_parser_is_named(lab: Lab, written: str, where: str, message: str) -> None:
+def test_a_mistake_in_a_parser_is_named(lab: ConfigLab, written: str, where: str, message: str) -> None:
     assert problems(lab, f"parsers: [{{{written}}}]") == [
         f"shipper.yml:2: shipper.inputs[0].parsers[0].{where}: {message}"
     ]
 
 
-def test_a_pattern_that_cannot_be_is_named(lab: Lab) -> None:
+def test_a_pattern_that_cannot_be_is_named(lab: ConfigLab) -> None:
     (problem,) = problems(lab, "parsers: [include_message.patterns: [x, '(']]")
     assert problem.startswith("shipper.yml:2: shipper.inputs[0].parsers[0].include_message.patterns[1]: '(' is not a")
 
 
-def test_the_target_selects_where_keys_are_written(lab: Lab) -> None:
+def test_the_target_selects_where_keys_are_written(lab: ConfigLab) -> None:
     config = load(lab, "parsers: [ndjson: {keys_under_root: true}]")
     assert config.inputs[0].parsers == (NdjsonConfig(),)
     assert [note.partition(" (")[0] for note in config.notes] == [
@@ -94,12 +94,14 @@ def test_the_target_selects_where_keys_are_written(lab: Lab) -> None:
         ("json: {overwrite_keys: false}", NdjsonConfig(target="json")),
     ],
 )
-def test_the_older_json_becomes_the_parser(lab: Lab, kind: str, written: str, parser: NdjsonConfig | None) -> None:
+def test_the_older_json_becomes_the_parser(
+    lab: ConfigLab, kind: str, written: str, parser: NdjsonConfig | None
+) -> None:
     parsers = load(lab, written, kind).inputs[0].parsers
     assert [each for each in parsers if isinstance(each, NdjsonConfig)] == ([] if parser is None else [parser])
 
 
-def test_the_older_json_comes_before_multiline(lab: Lab) -> None:
+def test_the_older_json_comes_before_multiline(lab: ConfigLab) -> None:
     first, second = load(lab, "multiline.pattern: x, json.message_key: log", "log").inputs[0].parsers
     assert isinstance(first, NdjsonConfig)
     assert isinstance(second, MultilineConfig)
@@ -115,7 +117,7 @@ def test_the_older_json_comes_before_multiline(lab: Lab) -> None:
         ("exclude_lines: [x]", "exclude_lines"),
     ],
 )
-def test_what_works_on_the_message_needs_a_message_key(lab: Lab, kind: str, written: str, name: str) -> None:
+def test_what_works_on_the_message_needs_a_message_key(lab: ConfigLab, kind: str, written: str, name: str) -> None:
     paths = "" if kind == "stdin" else "paths: [x], "
     text = "shipper.inputs:\n- {{type: {}, {}{}, json: {{{}}}}}\noutput.console:\n"
     assert lab.problems(text.format(kind, paths, written, "keys_under_root: true")) == [
@@ -126,11 +128,11 @@ def test_what_works_on_the_message_needs_a_message_key(lab: Lab, kind: str, writ
     assert len(lab.load(text.format(kind, paths, "tags: [x]", "keys_under_root: true")).inputs) == 1
 
 
-def test_the_parsers_of_a_filestream_may_be_in_any_order_without_a_message_key(lab: Lab) -> None:
+def test_the_parsers_of_a_filestream_may_be_in_any_order_without_a_message_key(lab: ConfigLab) -> None:
     """As in Filebeat, which does not look at them."""
     assert len(load(lab, "parsers: [ndjson: {}, multiline.pattern: x], include_lines: [x]").inputs[0].parsers) == 2
 
 
-def test_the_older_json_has_no_target(lab: Lab) -> None:
+def test_the_older_json_has_no_target(lab: ConfigLab) -> None:
     (problem,) = problems(lab, "json.target: x", "log")
     assert problem.startswith("shipper.yml:2: shipper.inputs[0].json.target: unknown option")

@@ -9,13 +9,13 @@ from log_shipper.shipper.outputs.base import LineOutput
 from log_shipper.shipper.outputs.console import ConsoleOutputConfig
 from log_shipper.shipper.outputs.file import FileOutputConfig
 from log_shipper.shipper.outputs.kafka import kafka_of
-from tests.configuring import Lab
+from tests.config_lab import ConfigLab
 from tests.tables import rows
 
 KAFKA = "shipper.inputs: [{id: a, paths: [x]}]\noutput.kafka:\n  hosts: [h:1]\n  topic: t\n"
 
 
-def test_secrets_are_not_shown(lab: Lab) -> None:
+def test_secrets_are_not_shown(lab: ConfigLab) -> None:
     config = lab.load_with(
         "output.console.enabled: false\noutput.kafka: {hosts: h, topic: t, username: u, password: s3cret, ssl: "
         "{key_passphrase: s3cret}, librdkafka: {ssl.key.password: s3cret}}\n"
@@ -26,12 +26,12 @@ def test_secrets_are_not_shown(lab: Lab) -> None:
     assert "s3cret" not in repr(config)
 
 
-def test_a_file_output_is_read(lab: Lab) -> None:
+def test_a_file_output_is_read(lab: ConfigLab) -> None:
     config = lab.load_with("output.console.enabled: false\noutput.file: {path: /tmp/out}\n")
     assert config.output.chosen == FileOutputConfig(path="/tmp/out", filename="shipper")
 
 
-def test_rotation_of_the_file_is_read(lab: Lab) -> None:
+def test_rotation_of_the_file_is_read(lab: ConfigLab) -> None:
     plain = "output.console.enabled: false\noutput.file: {path: /tmp/out"
     rotated = lab.load_with(f"{plain}, rotate_every_kb: 100, permissions: 0640}}\n").output.chosen
     assert isinstance(rotated, FileOutputConfig)
@@ -53,23 +53,23 @@ def test_rotation_of_the_file_is_read(lab: Lab) -> None:
         ("permissions: rw", "permissions: 'rw' must be an octal mode, as in 0600"),
     ],
 )
-def test_a_mistake_of_rotation_is_reported(lab: Lab, options: str, problem: str) -> None:
+def test_a_mistake_of_rotation_is_reported(lab: ConfigLab, options: str, problem: str) -> None:
     text = f"output.console.enabled: false\noutput.file: {{path: /tmp, {options}}}\n"
     assert lab.problems_with(text) == [f"shipper.yml:6: output.file.{problem}"]
 
 
-def test_a_section_alone_chooses_its_output(lab: Lab) -> None:
+def test_a_section_alone_chooses_its_output(lab: ConfigLab) -> None:
     text = lab.whole.replace("output.console.pretty: false", "output.console:")
     assert lab.load(text).output.chosen == ConsoleOutputConfig()
 
 
-def test_an_output_can_be_changed_from_the_command_line(lab: Lab) -> None:
+def test_an_output_can_be_changed_from_the_command_line(lab: ConfigLab) -> None:
     config = lab.load(KAFKA, overrides=["output.kafka.enabled=false", "output.console.pretty=true"])
     assert config.output.chosen == ConsoleOutputConfig(codec=CodecConfig(json=JsonCodec(pretty=True)))
 
 
 @pytest.mark.parametrize("output", ["console", "file"])
-def test_every_output_has_codecs(lab: Lab, output: str) -> None:
+def test_every_output_has_codecs(lab: ConfigLab, output: str) -> None:
     path = "path: /tmp/out, " if output == "file" else ""
     text = lab.whole.replace("output.console.pretty: false\n", "")
     chosen = lab.load(f"{text}output.{output}: {{{path}codec.format.string: '%{{[message]}}'}}\n").output.chosen
@@ -77,7 +77,7 @@ def test_every_output_has_codecs(lab: Lab, output: str) -> None:
     assert chosen.codec == CodecConfig(format=FormatCodec(string="%{[message]}"))
 
 
-def test_pretty_of_a_console_that_writes_texts_is_noted(lab: Lab) -> None:
+def test_pretty_of_a_console_that_writes_texts_is_noted(lab: ConfigLab) -> None:
     text = lab.whole.replace(".pretty: false", ": {pretty: true, codec.format.string: '%{[message]}'}")
     config = lab.load(text)
     assert config.output.chosen == ConsoleOutputConfig(codec=CodecConfig(format=FormatCodec(string="%{[message]}")))
@@ -86,26 +86,26 @@ def test_pretty_of_a_console_that_writes_texts_is_noted(lab: Lab) -> None:
     assert note.endswith("shipper.yml:4): has no effect: codec.format writes texts")
 
 
-def test_no_output_is_too_few(lab: Lab) -> None:
+def test_no_output_is_too_few(lab: ConfigLab) -> None:
     assert lab.problems_with("output.console.enabled: false\n") == [
         "shipper.yml:4: output: no output is enabled; enable exactly one of output.kafka, output.console, output.file"
     ]
 
 
-def test_two_outputs_are_too_many(lab: Lab) -> None:
+def test_two_outputs_are_too_many(lab: ConfigLab) -> None:
     assert lab.problems_with("output.file.path: /tmp\n") == [
         "shipper.yml:5: output.file: output.console is enabled too; enable exactly one output"
     ]
 
 
-def test_an_output_that_we_do_not_have_is_named(lab: Lab) -> None:
+def test_an_output_that_we_do_not_have_is_named(lab: ConfigLab) -> None:
     assert lab.problems_with("output.redis: {hosts: [x]}\n") == [
         "shipper.yml:5: output.redis: not supported; send to Kafka (output.kafka) and forward from there with "
         "Logstash, Kafka Connect or the Spark sink; output.file and output.console need no broker"
     ]
 
 
-def test_a_file_output_needs_its_directory(lab: Lab) -> None:
+def test_a_file_output_needs_its_directory(lab: ConfigLab) -> None:
     assert lab.problems_with("output.file.filename: x\n") == ["shipper.yml:5: output.file.path: missing"]
 
 
@@ -148,24 +148,24 @@ def test_a_file_output_needs_its_directory(lab: Lab) -> None:
         librdkafka.x: [] -> librdkafka.x: must be a single value, not a list
     """),
 )
-def test_a_mistake_in_the_kafka_output_is_named(lab: Lab, line: str, problem: str) -> None:
+def test_a_mistake_in_the_kafka_output_is_named(lab: ConfigLab, line: str, problem: str) -> None:
     assert lab.problems(f"{KAFKA}  {line}\n") == [f"shipper.yml:5: output.kafka.{problem}"]
 
 
-def test_a_hash_without_fields_is_the_partition_of_the_key(lab: Lab) -> None:
+def test_a_hash_without_fields_is_the_partition_of_the_key(lab: ConfigLab) -> None:
     kafka = kafka_of(lab.load(f"{KAFKA}  partition.hash: {{random: true}}\n"))
     assert kafka is not None
     assert kafka.partition is not None
     assert not kafka.partition.is_explicit
 
 
-def test_what_belongs_together_is_accepted_together(lab: Lab) -> None:
+def test_what_belongs_together_is_accepted_together(lab: ConfigLab) -> None:
     kafka = kafka_of(lab.load(KAFKA + "  ssl: {certificate: c, key: k}\n  backoff: {init: 5s, max: 5s}\n"))
     assert kafka is not None
     assert (kafka.ssl.certificate, kafka.ssl.key, kafka.backoff.max) == ("c", Secret("k"), 5.0)
 
 
-def test_a_user_needs_a_password_and_a_password_a_user(lab: Lab) -> None:
+def test_a_user_needs_a_password_and_a_password_a_user(lab: ConfigLab) -> None:
     assert lab.problems(f"{KAFKA}  username: u\n") == [
         "shipper.yml:2: output.kafka.password: missing; username needs it"
     ]
@@ -177,7 +177,7 @@ def test_a_user_needs_a_password_and_a_password_a_user(lab: Lab) -> None:
     assert not kafka.username
 
 
-def test_what_a_kafka_output_lacks_is_named_where_it_belongs(lab: Lab) -> None:
+def test_what_a_kafka_output_lacks_is_named_where_it_belongs(lab: ConfigLab) -> None:
     assert lab.problems("shipper.inputs: [{id: a, paths: [x]}]\n\noutput.kafka:\n") == [
         "shipper.yml:3: output.kafka.hosts: missing; name at least one broker, as in 'hosts: [\"localhost:9092\"]'",
     ]
@@ -186,27 +186,27 @@ def test_what_a_kafka_output_lacks_is_named_where_it_belongs(lab: Lab) -> None:
     ]
 
 
-def test_topics_for_all_events_are_enough(lab: Lab) -> None:
+def test_topics_for_all_events_are_enough(lab: ConfigLab) -> None:
     kafka = kafka_of(lab.load(KAFKA.replace("topic: t", "topics: [{topic: a, when.equals.b: c}]")))
     assert kafka is not None
     assert [(rule.topic, rule.when) for rule in kafka.topics] == [("a", ConditionConfig(equals={"b": "c"}))]
 
 
 @pytest.mark.parametrize("topic", ["%{[a b]}x y", "%{[a]}/x", "%{[a]", "%{+QQ}"])
-def test_a_format_string_of_a_topic_is_checked(lab: Lab, topic: str) -> None:
+def test_a_format_string_of_a_topic_is_checked(lab: ConfigLab, topic: str) -> None:
     (problem,) = lab.problems(KAFKA.replace("topic: t", f"topic: '{topic}'"))
     assert problem.startswith("shipper.yml:4: output.kafka.topic: ")
 
 
 @pytest.mark.parametrize("host", ["h:0", "h:65536", "h:x", ":9092", "h:9092:"])
-def test_a_host_has_a_port_that_there_is(lab: Lab, host: str) -> None:
+def test_a_host_has_a_port_that_there_is(lab: ConfigLab, host: str) -> None:
     assert lab.problems(KAFKA.replace("h:1", f"'{host}'")) == [
         f"shipper.yml:3: output.kafka.hosts[0]: '{host}' must be host:port, with a port from 1 to 65535"
     ]
 
 
 @pytest.mark.parametrize("topic", ["a b", "logs/app", "..", "x" * 250])
-def test_a_topic_has_a_name_that_kafka_accepts(lab: Lab, topic: str) -> None:
+def test_a_topic_has_a_name_that_kafka_accepts(lab: ConfigLab, topic: str) -> None:
     assert lab.problems(KAFKA.replace("topic: t", f"topic: '{topic}'")) == [
         f"shipper.yml:4: output.kafka.topic: {topic!r} is not a valid topic name: use up to 249 letters, digits, "
         f"dots, underscores and dashes"
@@ -214,5 +214,5 @@ def test_a_topic_has_a_name_that_kafka_accepts(lab: Lab, topic: str) -> None:
 
 
 @pytest.mark.parametrize("hosts", ["[]", "','", "['']"])
-def test_hosts_are_not_empty(lab: Lab, hosts: str) -> None:
+def test_hosts_are_not_empty(lab: ConfigLab, hosts: str) -> None:
     assert lab.problems(KAFKA.replace("[h:1]", hosts)) == ["shipper.yml:3: output.kafka.hosts: must not be empty"]

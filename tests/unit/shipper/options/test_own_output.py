@@ -10,7 +10,7 @@ from log_shipper.registry.load import DATABASE, LOG, NEW
 from log_shipper.registry.store import INDEX, UNFINISHED
 from log_shipper.shipper.options.model import InputConfig, ProspectorConfig, ScannerConfig
 from log_shipper.shipper.options.own_output import REGISTRY_FILES, reads_own_output
-from tests.configuring import Lab
+from tests.config_lab import ConfigLab
 
 WORDS = "the shipper would read its own output; exclude that file, or move one of them"
 
@@ -76,14 +76,14 @@ def test_what_is_excluded_or_not_included_is_not_read() -> None:
     assert found("/logs/*", "/logs/out", include_files=("x", "out"), exclude_files=("in",)) == ["[0].paths[0]"]
 
 
-def test_the_path_is_named_where_it_is_written(lab: Lab) -> None:
+def test_the_path_is_named_where_it_is_written(lab: ConfigLab) -> None:
     inputs = "- {id: a, paths: [/x]}\n-\n  id: b\n  paths:\n  - /y\n  - /logs/*\n"
     assert lab.problems(f"filebeat.inputs:\n{inputs}output.file: {{path: /logs}}\n") == [
         f"shipper.yml:7: filebeat.inputs[1].paths[1]: matches /logs/shipper of output.file: {WORDS}"
     ]
 
 
-def test_a_file_that_rotation_renames_is_none_to_read(lab: Lab) -> None:
+def test_a_file_that_rotation_renames_is_none_to_read(lab: ConfigLab) -> None:
     inputs = "shipper.inputs: [{type: log, paths: '/logs/*.[0-9]'}]\n"
     assert lab.load(f"{inputs}output.file: {{path: /logs}}\n")
     assert lab.problems(f"{inputs}output.file: {{path: /logs, rotate_every_kb: 10}}\n") == [
@@ -100,24 +100,24 @@ def test_a_file_that_rotation_renames_is_none_to_read(lab: Lab) -> None:
         ("/**/lock", "/data/registry/lock of the registry in path.data"),
     ],
 )
-def test_the_files_of_path_data_are_none_to_read(lab: Lab, paths: str, file: str) -> None:
+def test_the_files_of_path_data_are_none_to_read(lab: ConfigLab, paths: str, file: str) -> None:
     inputs = f"shipper.inputs: [{{type: log, paths: '{paths}'}}]\n"
     assert lab.problems(f"{inputs}path.data: /data\noutput.console:\n") == [
         f"shipper.yml:1: shipper.inputs[0].paths[0]: matches {file}: {WORDS}"
     ]
 
 
-def test_other_files_beside_them_are_read(lab: Lab) -> None:
+def test_other_files_beside_them_are_read(lab: ConfigLab) -> None:
     inputs = "shipper.inputs: [{id: a, paths: [/data/*.log, /data/registry/*.txt]}]\n"
     assert lab.load(f"{inputs}path.data: /data\noutput.file: {{path: /data}}\n")
 
 
-def test_an_input_that_is_off_feeds_nothing(lab: Lab) -> None:
+def test_an_input_that_is_off_feeds_nothing(lab: ConfigLab) -> None:
     inputs = "shipper.inputs:\n- {id: a, paths: [/data/*], enabled: false}\n- {id: b, paths: [/x]}\n"
     assert lab.load(f"{inputs}path.data: /data\noutput.console:\n")
 
 
-def test_an_output_that_is_off_is_not_written(lab: Lab) -> None:
+def test_an_output_that_is_off_is_not_written(lab: ConfigLab) -> None:
     text = "shipper.inputs: [{id: a, paths: [/logs/*]}]\noutput.file: {path: /logs, enabled: false}\noutput.console:\n"
     assert lab.load(text)
 
@@ -126,7 +126,7 @@ def test_the_registrys_files_are_called_as_it_calls_them() -> None:
     assert {DATABASE, LOG, INDEX, NEW, UNFINISHED, *ndjson.NAMES, "lock"} < set(REGISTRY_FILES)
 
 
-def test_its_own_log_may_be_read_and_that_is_noted(lab: Lab) -> None:
+def test_its_own_log_may_be_read_and_that_is_noted(lab: ConfigLab) -> None:
     inputs = "shipper.inputs: [{type: log, paths: '/var/log/**/*'}]\noutput.console:\n"
     config = lab.load(f"{inputs}logging.files: {{path: /var/log/shipper}}\n")
     (note,) = config.notes

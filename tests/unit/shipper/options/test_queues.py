@@ -4,16 +4,16 @@ import pytest
 
 from log_shipper.config.text.units import parse_watermark, readable_watermark
 from log_shipper.shipper.options.queues import DiskQueueConfig, WatermarkConfig
-from tests.configuring import Lab
+from tests.config_lab import ConfigLab
 
 INPUTS = "shipper.inputs: [{type: filestream, id: a, paths: [/a]}]\noutput.console: {}\n"
 
 
-def test_without_the_section_there_is_none(lab: Lab) -> None:
+def test_without_the_section_there_is_none(lab: ConfigLab) -> None:
     assert lab.load(INPUTS).queue.disk is None
 
 
-def test_the_options_of_filebeat_and_ours_are_read(lab: Lab) -> None:
+def test_the_options_of_filebeat_and_ours_are_read(lab: ConfigLab) -> None:
     config = lab.load(
         f"{INPUTS}queue.disk: {{path: /q, max_size: 10GiB, segment_size: 1GiB, read_ahead: 10, write_ahead: 20, "
         "retry_interval: 2s, max_retry_interval: 1m, compression: none, flush: 1s, watermark.low: 50GiB, "
@@ -51,7 +51,7 @@ def test_a_segment_is_a_tenth_of_the_queue() -> None:
         ("{compression: gzip}", "compression", "zstd"),
     ],
 )
-def test_a_mistake_is_reported_with_what_would_be_right(lab: Lab, written: str, where: str, message: str) -> None:
+def test_a_mistake_is_reported_with_what_would_be_right(lab: ConfigLab, written: str, where: str, message: str) -> None:
     section = written if written.startswith("{") else f"{{{written}}}"
     (problem,) = lab.problems(f"{INPUTS}queue.disk: {section}\n")
     assert f"queue.disk.{where}" in str(problem)
@@ -71,6 +71,6 @@ def test_what_is_no_watermark_is_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize(("kind", "warns"), [("{type: http_endpoint}", True), ("{id: a, paths: [/a]}", False)])
-def test_a_queue_that_is_off_is_odd_for_what_cannot_be_read_again(lab: Lab, kind: str, warns: bool) -> None:
+def test_a_queue_that_is_off_is_odd_for_what_cannot_be_read_again(lab: ConfigLab, kind: str, warns: bool) -> None:
     config = lab.load(f"shipper.inputs: [{kind}]\noutput.console: {{}}\nqueue.disk.enabled: false\n")
     assert any("events of type http_endpoint cannot be read again" in line for line in config.notes) == warns

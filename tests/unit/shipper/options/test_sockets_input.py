@@ -4,22 +4,22 @@ import pytest
 
 from log_shipper.shipper.inputs.sockets.options import SocketConfig, SyslogInput, TcpInput, UdpInput, UnixInput
 from log_shipper.shipper.parsers.syslog import SyslogParserConfig
-from tests.configuring import Lab, narrowed
+from tests.config_lab import ConfigLab, narrowed
 
 OUTPUT = "output.console.pretty: false\n"
 
 
-def one(lab: Lab, options: str) -> SocketConfig:
+def one(lab: ConfigLab, options: str) -> SocketConfig:
     loaded = lab.load(f"shipper.inputs: [{{{options}}}]\n{OUTPUT}").inputs[0]
     assert isinstance(loaded, SocketConfig)
     return loaded
 
 
-def problems(lab: Lab, options: str) -> list[str]:
+def problems(lab: ConfigLab, options: str) -> list[str]:
     return lab.problems(f"shipper.inputs: [{{{options}}}]\n{OUTPUT}")
 
 
-def test_the_defaults_are_those_of_filebeat(lab: Lab) -> None:
+def test_the_defaults_are_those_of_filebeat(lab: ConfigLab) -> None:
     udp = narrowed(UdpInput, one(lab, "type: udp"))
     assert (udp.host, udp.max_message_size, udp.read_buffer, udp.timeout) == (("localhost:8080",), 10240, None, 300)
     tcp = narrowed(TcpInput, one(lab, "type: tcp, host: 'localhost:9000'"))
@@ -31,12 +31,12 @@ def test_the_defaults_are_those_of_filebeat(lab: Lab) -> None:
     assert (syslog.parsers, syslog.message_max_bytes) == ((SyslogParserConfig(format="rfc3164"),), 10240)
 
 
-def test_the_longest_message_is_that_of_max_message_size(lab: Lab) -> None:
+def test_the_longest_message_is_that_of_max_message_size(lab: ConfigLab) -> None:
     assert one(lab, "type: udp, max_message_size: 1KiB").message_max_bytes == 1024
     assert one(lab, "type: syslog, protocol.tcp: {host: ':601', max_message_size: 1KiB}").message_max_bytes == 1024
 
 
-def test_an_id_is_derived_from_where_it_listens(lab: Lab) -> None:
+def test_an_id_is_derived_from_where_it_listens(lab: ConfigLab) -> None:
     first, second = (one(lab, f"type: udp, host: ':{port}'") for port in (514, 515))
     assert first.id.startswith("udp-")
     assert first.id != second.id
@@ -44,7 +44,7 @@ def test_an_id_is_derived_from_where_it_listens(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("written", ["'0.0.0.0:514, [::]:514'", "['0.0.0.0:514', '[::]:514']"])
-def test_several_hosts_may_be_written(lab: Lab, written: str) -> None:
+def test_several_hosts_may_be_written(lab: ConfigLab, written: str) -> None:
     assert one(lab, f"type: tcp, host: {written}").reads == ("tcp 0.0.0.0:514", "tcp [::]:514")
 
 
@@ -68,12 +68,12 @@ def test_several_hosts_may_be_written(lab: Lab, written: str) -> None:
         ("type: tcp, host: ':1', parsers: []", "parsers: not supported; this type has none in Filebeat either"),
     ],
 )
-def test_mistakes_are_named(lab: Lab, options: str, message: str) -> None:
+def test_mistakes_are_named(lab: ConfigLab, options: str, message: str) -> None:
     found = problems(lab, options)
     assert any(message in problem for problem in found), found
 
 
-def test_clients_are_asked_where_authorities_are_given(lab: Lab) -> None:
+def test_clients_are_asked_where_authorities_are_given(lab: ConfigLab) -> None:
     pair = "certificate: a.pem, key: a.key"
     tcp = narrowed(TcpInput, one(lab, f"type: tcp, host: ':1', ssl: {{{pair}}}"))
     assert tcp.ssl.asks_clients == "none"

@@ -5,14 +5,14 @@ import pytest
 from log_shipper.runtime.kafka.tls_options import CertificateReload, RestartOnChange
 from log_shipper.shipper.options.model import SslConfig
 from log_shipper.shipper.outputs.kafka import kafka_of
-from tests.configuring import Lab
+from tests.config_lab import ConfigLab
 from tests.tables import rows
 
 KAFKA = "shipper.inputs: [{id: a, paths: [x]}]\noutput.kafka:\n  hosts: [h:1]\n  topic: t\n"
 FINGERPRINT = "ab" * 32
 
 
-def ssl(lab: Lab, options: str) -> SslConfig:
+def ssl(lab: ConfigLab, options: str) -> SslConfig:
     kafka = kafka_of(lab.load(f"{KAFKA}  ssl: {{{options}}}\n"))
     assert kafka is not None
     return kafka.ssl
@@ -27,11 +27,11 @@ def ssl(lab: Lab, options: str) -> SslConfig:
         ("ecdhe-rsa-aes256-gcm-sha384", "ECDHE-RSA-AES256-GCM-SHA384"),
     ],
 )
-def test_a_cipher_suite_has_filebeats_name_or_openssls(lab: Lab, name: str, suite: str) -> None:
+def test_a_cipher_suite_has_filebeats_name_or_openssls(lab: ConfigLab, name: str, suite: str) -> None:
     assert ssl(lab, f"cipher_suites: [{name}]").suites == (suite,)
 
 
-def test_suites_of_tls_1_3_alone_leave_nothing_of_tls_1_2(lab: Lab) -> None:
+def test_suites_of_tls_1_3_alone_leave_nothing_of_tls_1_2(lab: ConfigLab) -> None:
     section = ssl(lab, "cipher_suites: [TLS-AES-128-GCM-SHA256]")
     assert (section.suites, section.only_tls_1_3) == ((), True)
     both = ssl(lab, "cipher_suites: [TLS_AES_128_GCM_SHA256, RSA-AES-128-GCM-SHA256]")
@@ -41,11 +41,11 @@ def test_suites_of_tls_1_3_alone_leave_nothing_of_tls_1_2(lab: Lab) -> None:
 @pytest.mark.parametrize(
     ("protocols", "only"), [("[TLSv1.3]", True), ("[tlsv1.2, TLSv1.3]", False), ("[TLSv1, TLSv1.3]", False)]
 )
-def test_tls_1_3_may_be_the_only_version(lab: Lab, protocols: str, only: bool) -> None:
+def test_tls_1_3_may_be_the_only_version(lab: ConfigLab, protocols: str, only: bool) -> None:
     assert ssl(lab, f"supported_protocols: {protocols}").only_tls_1_3 is only
 
 
-def test_a_fingerprint_may_have_the_colons_that_openssl_prints(lab: Lab) -> None:
+def test_a_fingerprint_may_have_the_colons_that_openssl_prints(lab: ConfigLab) -> None:
     colons = ":".join(["AB"] * 32)
     assert ssl(lab, f"ca_trusted_fingerprint: '{colons}'").ca_trusted_fingerprint == FINGERPRINT
 
@@ -74,7 +74,7 @@ def test_a_fingerprint_may_have_the_colons_that_openssl_prints(lab: Lab) -> None
         ),
     ],
 )
-def test_a_mistake_is_named(lab: Lab, options: str, where: str, message: str) -> None:
+def test_a_mistake_is_named(lab: ConfigLab, options: str, where: str, message: str) -> None:
     (problem,) = lab.problems(f"{KAFKA}  ssl: {{{options}}}\n")
     assert problem.startswith(f"shipper.yml:5: output.kafka.ssl.{where}: ")
     assert message in problem
@@ -89,7 +89,7 @@ def test_a_mistake_is_named(lab: Lab, options: str, where: str, message: str) ->
         ("restart_on_cert_change.period: 1m", "it is now certificate_reload"),
     ],
 )
-def test_what_makes_no_difference_is_noted(lab: Lab, options: str, note: str) -> None:
+def test_what_makes_no_difference_is_noted(lab: ConfigLab, options: str, note: str) -> None:
     (noted,) = lab.load(f"{KAFKA}  ssl: {{{options}}}\n").notes
     assert note in noted
 

@@ -6,7 +6,7 @@ import pytest
 
 from log_shipper.config.yaml.errors import ConfigError
 from log_shipper.shipper.options import unset_fields
-from tests.configuring import Lab
+from tests.config_lab import ConfigLab
 
 MAIN = """\
 filebeat.inputs: [{{type: container, paths: [{path}]{more}}}]
@@ -21,7 +21,7 @@ DEPLOYMENT = "equals: {kubernetes.deployment.name: web}"
 
 
 def mistakes(
-    lab: Lab,
+    lab: ConfigLab,
     condition: str,
     *,
     path: str = "/var/log/containers/*.log",
@@ -55,7 +55,7 @@ def mistakes(
         "equals: {kubernetes.job.name: a}",
     ],
 )
-def test_what_the_api_server_knows_is_set(lab: Lab, condition: str) -> None:
+def test_what_the_api_server_knows_is_set(lab: ConfigLab, condition: str) -> None:
     assert mistakes(lab, condition) == []
 
 
@@ -96,7 +96,7 @@ class WithOption:
         ),
     ],
 )
-def test_what_needs_an_option_is_set_with_it(lab: Lab, case: WithOption) -> None:
+def test_what_needs_an_option_is_set_with_it(lab: ConfigLab, case: WithOption) -> None:
     (mistake,) = mistakes(lab, case.condition)
     assert mistake.endswith(f"the same for every event: set {case.needs} of add_kubernetes_metadata")
     assert mistakes(lab, case.condition, options=case.options) == []
@@ -110,12 +110,12 @@ def test_what_needs_an_option_is_set_with_it(lab: Lab, case: WithOption) -> None
         ("equals: {kubernetes.node.labels.zone: a}", "node"),
     ],
 )
-def test_what_is_switched_off_is_not_set(lab: Lab, condition: str, option: str) -> None:
+def test_what_is_switched_off_is_not_set(lab: ConfigLab, condition: str, option: str) -> None:
     (mistake,) = mistakes(lab, condition, options=f"{{add_resource_metadata.{option}.enabled: false}}")
     assert f"set add_resource_metadata.{option}.enabled of add_kubernetes_metadata" in mistake
 
 
-def test_metadata_of_a_cloud_is_not_set(lab: Lab) -> None:
+def test_metadata_of_a_cloud_is_not_set(lab: ConfigLab) -> None:
     (mistake,) = mistakes(lab, "range: {cloud.instance.gte: 1}")
     assert "which nothing sets here" in mistake
 
@@ -130,7 +130,7 @@ def test_metadata_of_a_cloud_is_not_set(lab: Lab) -> None:
         "{if.equals: {a: b}, then: [{add_fields: {target: kubernetes.deployment, fields.name: x}}]}",
     ],
 )
-def test_a_processor_may_set_it(lab: Lab, processor: str) -> None:
+def test_a_processor_may_set_it(lab: ConfigLab, processor: str) -> None:
     assert mistakes(lab, DEPLOYMENT, processor=processor) == []
 
 
@@ -142,22 +142,22 @@ def test_a_processor_may_set_it(lab: Lab, processor: str) -> None:
         "add_tags.tags: a",
     ],
 )
-def test_a_processor_that_works_on_other_fields_does_not_set_it(lab: Lab, processor: str) -> None:
+def test_a_processor_that_works_on_other_fields_does_not_set_it(lab: ConfigLab, processor: str) -> None:
     assert len(mistakes(lab, DEPLOYMENT, processor=processor)) == 1
 
 
-def test_add_cloud_metadata_sets_the_fields_of_the_cloud(lab: Lab) -> None:
+def test_add_cloud_metadata_sets_the_fields_of_the_cloud(lab: ConfigLab) -> None:
     assert mistakes(lab, "equals: {cloud.region: a}", processor="add_cloud_metadata: ~") == []
     (mistake,) = mistakes(lab, "equals: {cloud.region: a}")
     assert "it needs the processor add_cloud_metadata" in mistake
 
 
 @pytest.mark.parametrize("more", [", json.keys_under_root: true", ", fields.kubernetes: {}, fields_under_root: true"])
-def test_an_input_may_set_it(lab: Lab, more: str) -> None:
+def test_an_input_may_set_it(lab: ConfigLab, more: str) -> None:
     assert mistakes(lab, DEPLOYMENT, more=more) == []
 
 
-def test_without_the_processor_nothing_sets_it(lab: Lab) -> None:
+def test_without_the_processor_nothing_sets_it(lab: ConfigLab) -> None:
     text = (
         "filebeat.inputs: [{type: container, paths: [/var/lib/docker/containers/*/*.log]}]\n"
         f"output.console: {{}}\nprocessors: [{{drop_event.when.{LABEL}}}]\n"
@@ -170,7 +170,7 @@ class TestWithoutAServer:
     """Here, where the tests run, none is to be seen."""
 
     def notes(
-        self, lab: Lab, path: str = "/var/log/containers/*.log", options: str = "", processor: str = ""
+        self, lab: ConfigLab, path: str = "/var/log/containers/*.log", options: str = "", processor: str = ""
     ) -> list[str]:
         hostfs = f"hostfs: {lab.file.parent}"
         text = MAIN.format(
@@ -182,7 +182,7 @@ class TestWithoutAServer:
         )
         return [note for note in lab.load(text).notes if "an API server sets" in note]
 
-    def test_a_condition_that_needs_one_is_a_remark(self, lab: Lab) -> None:
+    def test_a_condition_that_needs_one_is_a_remark(self, lab: ConfigLab) -> None:
         (note,) = self.notes(lab)
         assert "tests kubernetes.labels.app, which an API server sets: where there is none, as here" in note
 
@@ -194,15 +194,15 @@ class TestWithoutAServer:
             {"path": "/var/lib/docker/containers/*/*.log"},
         ],
     )
-    def test_it_is_none_where_something_may_set_the_field(self, lab: Lab, arguments: dict[str, str]) -> None:
+    def test_it_is_none_where_something_may_set_the_field(self, lab: ConfigLab, arguments: dict[str, str]) -> None:
         assert self.notes(lab, **arguments) == []
 
-    def test_docker_keeps_labels_on_the_host(self, lab: Lab) -> None:
+    def test_docker_keeps_labels_on_the_host(self, lab: ConfigLab) -> None:
         (lab.file.parent / "var/lib/docker/containers").mkdir(parents=True)
         assert self.notes(lab) == []
 
     @pytest.mark.parametrize("name", ["KUBERNETES_SERVICE_HOST", "KUBECONFIG"])
-    def test_in_a_pod_or_with_a_kubeconfig_there_is_one(self, lab: Lab, name: str) -> None:
+    def test_in_a_pod_or_with_a_kubeconfig_there_is_one(self, lab: ConfigLab, name: str) -> None:
         config = lab.load(MAIN.format(path="/a", more="", options="{}", processor="", condition=LABEL))
         steps = unset_fields.Steps(config.inputs, config.processors, {})
         tested = list(unset_fields.tested_by(config.processors, "processors"))

@@ -33,7 +33,7 @@ def refuse_texts(code: int, *texts: str) -> Verdict:
 
 
 @dataclass
-class Desk:
+class AtLeastOnceLab:
     clock: ManualClock
     kafka: MemoryKafka = field(default_factory=MemoryKafka)
     deliveries: RecordedDeliveries = field(default_factory=RecordedDeliveries)
@@ -73,82 +73,82 @@ class Desk:
 
 
 @pytest.fixture
-def desk(clock: ManualClock) -> Desk:
-    return Desk(clock)
+def lab(clock: ManualClock) -> AtLeastOnceLab:
+    return AtLeastOnceLab(clock)
 
 
-def test_a_batch_is_delivered_after_the_report_of_its_last_record(desk: Desk) -> None:
-    desk.kafka.request_records = 1
-    desk.publish("a", "b")
-    desk.poll()
-    assert (desk.landed, desk.deliveries.batches, desk.output.in_flight) == (["a"], [], 1)
-    desk.poll()
-    assert (desk.landed, desk.deliveries.texts, desk.output.in_flight) == (["a", "b"], ["a", "b"], 0)
+def test_a_batch_is_delivered_after_the_report_of_its_last_record(lab: AtLeastOnceLab) -> None:
+    lab.kafka.request_records = 1
+    lab.publish("a", "b")
+    lab.poll()
+    assert (lab.landed, lab.deliveries.batches, lab.output.in_flight) == (["a"], [], 1)
+    lab.poll()
+    assert (lab.landed, lab.deliveries.texts, lab.output.in_flight) == (["a", "b"], ["a", "b"], 0)
 
 
-def test_what_failed_is_sent_again_after_a_while(desk: Desk, clock: ManualClock) -> None:
-    desk.kafka.verdict = refuse_all(DOWN)
-    desk.publish("a", "b")
-    desk.poll()
-    desk.kafka.verdict = accept
-    desk.poll(3)
-    assert desk.landed == []
+def test_what_failed_is_sent_again_after_a_while(lab: AtLeastOnceLab, clock: ManualClock) -> None:
+    lab.kafka.verdict = refuse_all(DOWN)
+    lab.publish("a", "b")
+    lab.poll()
+    lab.kafka.verdict = accept
+    lab.poll(3)
+    assert lab.landed == []
     clock.advance(1)
-    desk.poll(2)
-    assert desk.landed == ["a", "b"]
-    assert (desk.deliveries.texts, desk.deliveries.rejections, desk.metrics.batches_retried) == (["a", "b"], {}, 1)
+    lab.poll(2)
+    assert lab.landed == ["a", "b"]
+    assert (lab.deliveries.texts, lab.deliveries.rejections, lab.metrics.batches_retried) == (["a", "b"], {}, 1)
 
 
-def test_the_wait_grows_while_it_continues_to_fail(desk: Desk, clock: ManualClock) -> None:
-    desk.kafka.verdict = refuse_all(DOWN)
-    desk.publish("a")
+def test_the_wait_grows_while_it_continues_to_fail(lab: AtLeastOnceLab, clock: ManualClock) -> None:
+    lab.kafka.verdict = refuse_all(DOWN)
+    lab.publish("a")
     for _ in range(31):
-        desk.poll(2)
+        lab.poll(2)
         clock.advance(1)
-    assert len([what for what, _, _ in desk.kafka.journal if what == "produced"]) == 5  # after 0, 1, 3, 7 and 15 s
+    assert len([what for what, _, _ in lab.kafka.journal if what == "produced"]) == 5  # after 0, 1, 3, 7 and 15 s
 
 
-def test_after_a_failed_report_nothing_newer_of_that_file_is_sent(desk: Desk, clock: ManualClock) -> None:
-    desk.kafka.verdict = refuse_all(DOWN)
-    desk.publish("a")
-    desk.poll()
-    desk.kafka.verdict = accept
-    desk.publish("b", start=10)
-    desk.publish("other", file_id="f2")
-    desk.poll(3)
-    assert desk.landed == ["other"]
+def test_after_a_failed_report_nothing_newer_of_that_file_is_sent(lab: AtLeastOnceLab, clock: ManualClock) -> None:
+    lab.kafka.verdict = refuse_all(DOWN)
+    lab.publish("a")
+    lab.poll()
+    lab.kafka.verdict = accept
+    lab.publish("b", start=10)
+    lab.publish("other", file_id="f2")
+    lab.poll(3)
+    assert lab.landed == ["other"]
     clock.advance(1)
-    desk.poll(3)
-    assert desk.landed == ["other", "a", "b"]
+    lab.poll(3)
+    assert lab.landed == ["other", "a", "b"]
 
 
-def test_what_failed_waits_for_every_outstanding_report(desk: Desk, clock: ManualClock) -> None:
-    desk.kafka.request_records = 1
-    desk.kafka.verdict = refuse_texts(DOWN, "a")
-    desk.publish("a")
-    desk.publish("b", start=10)
-    desk.publish("c", start=20)
-    desk.poll()
-    desk.kafka.verdict = accept
+def test_what_failed_waits_for_every_outstanding_report(lab: AtLeastOnceLab, clock: ManualClock) -> None:
+    lab.kafka.request_records = 1
+    lab.kafka.verdict = refuse_texts(DOWN, "a")
+    lab.publish("a")
+    lab.publish("b", start=10)
+    lab.publish("c", start=20)
+    lab.poll()
+    lab.kafka.verdict = accept
     clock.advance(5)
-    desk.client.paused = True
-    desk.poll(3)
-    produced = [json.loads(value)["message"] for what, _, value in desk.kafka.journal if what == "produced"]
+    lab.client.paused = True
+    lab.poll(3)
+    produced = [json.loads(value)["message"] for what, _, value in lab.kafka.journal if what == "produced"]
     assert produced == ["a", "b", "c"]
-    desk.client.paused = False
-    desk.poll(3)
+    lab.client.paused = False
+    lab.poll(3)
     clock.advance(5)
-    desk.poll(3)
-    assert desk.landed == ["b", "c", "a"]
+    lab.poll(3)
+    assert lab.landed == ["b", "c", "a"]
 
 
-def test_a_request_that_is_too_large_is_no_verdict_on_its_records(desk: Desk) -> None:
-    desk.kafka.verdict = refuse_above(1500)
+def test_a_request_that_is_too_large_is_no_verdict_on_its_records(lab: AtLeastOnceLab) -> None:
+    lab.kafka.verdict = refuse_above(1500)
     texts = [f"{n}" for n in range(10)]
-    desk.publish(*texts)
-    desk.poll(30)
-    assert desk.landed == texts
-    assert desk.rejected == []
+    lab.publish(*texts)
+    lab.poll(30)
+    assert lab.landed == texts
+    assert lab.rejected == []
 
 
 # What a broker, or the client, may say of a record that is alone in its request, and whether it is about that record.
@@ -179,44 +179,48 @@ KEPT = [
 
 
 @pytest.mark.parametrize("code", [code for code, _ in REJECTED])
-def test_only_the_record_that_is_refused_alone_is_rejected(desk: Desk, code: int) -> None:
-    desk.kafka.verdict = refuse_texts(code, "poison")
-    desk.publish("a", "b", "poison", "c")
-    desk.publish("d", start=100)
-    desk.poll(30)
-    assert sorted(desk.landed) == ["a", "b", "c", "d"]
-    assert desk.rejected == [("poison", KafkaError(code).str())]
-    assert desk.output.in_flight == 0
+def test_only_the_record_that_is_refused_alone_is_rejected(lab: AtLeastOnceLab, code: int) -> None:
+    lab.kafka.verdict = refuse_texts(code, "poison")
+    lab.publish("a", "b", "poison", "c")
+    lab.publish("d", start=100)
+    lab.poll(30)
+    assert sorted(lab.landed) == ["a", "b", "c", "d"]
+    assert lab.rejected == [("poison", KafkaError(code).str())]
+    assert lab.output.in_flight == 0
 
 
 @pytest.mark.parametrize("code", [code for code, _ in KEPT])
-def test_what_is_no_verdict_on_a_record_keeps_it_until_it_is_taken(desk: Desk, clock: ManualClock, code: int) -> None:
-    desk.kafka.verdict = refuse_all(code)
-    desk.publish("alone")
+def test_what_is_no_verdict_on_a_record_keeps_it_until_it_is_taken(
+    lab: AtLeastOnceLab, clock: ManualClock, code: int
+) -> None:
+    lab.kafka.verdict = refuse_all(code)
+    lab.publish("alone")
     for _ in range(10):
-        desk.poll(3)
+        lab.poll(3)
         clock.advance(60)
-    assert (desk.landed, desk.rejected, desk.output.in_flight) == ([], [], 1)
-    desk.kafka.verdict = accept
-    desk.poll(3)
-    assert (desk.landed, desk.rejected, desk.output.in_flight) == (["alone"], [], 0)
+    assert (lab.landed, lab.rejected, lab.output.in_flight) == ([], [], 1)
+    lab.kafka.verdict = accept
+    lab.poll(3)
+    assert (lab.landed, lab.rejected, lab.output.in_flight) == (["alone"], [], 0)
 
 
-def test_a_wrong_clock_has_no_record_rejected(desk: Desk, clock: ManualClock, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_wrong_clock_has_no_record_rejected(
+    lab: AtLeastOnceLab, clock: ManualClock, caplog: pytest.LogCaptureFixture
+) -> None:
     def verdict(request: Sequence[Sent]) -> list[int | None]:
         """As librdkafka reports it: a broker that names several records of a request makes them all invalid."""
         return [KafkaError.INVALID_RECORD if len(request) > 1 else KafkaError.INVALID_TIMESTAMP] * len(request)
 
-    desk.kafka.verdict = verdict
-    desk.publish("a", "b", "c")
+    lab.kafka.verdict = verdict
+    lab.publish("a", "b", "c")
     for _ in range(10):
-        desk.poll(3)
+        lab.poll(3)
         clock.advance(60)
-    assert (desk.landed, desk.rejected, desk.output.in_flight) == ([], [], 1)
+    assert (lab.landed, lab.rejected, lab.output.in_flight) == ([], [], 1)
     assert "set the clock of this host or of the broker" in caplog.text
-    desk.kafka.verdict = accept
-    desk.poll(9)
-    assert (sorted(desk.landed), desk.rejected) == (["a", "b", "c"], [])
+    lab.kafka.verdict = accept
+    lab.poll(9)
+    assert (sorted(lab.landed), lab.rejected) == (["a", "b", "c"], [])
 
 
 @pytest.mark.parametrize(
@@ -224,27 +228,29 @@ def test_a_wrong_clock_has_no_record_rejected(desk: Desk, clock: ManualClock, ca
     [(KafkaError.MSG_SIZE_TOO_LARGE, "max.message.bytes"), (KafkaError.RECORD_LIST_TOO_LARGE, "segment.bytes")],
 )
 def test_a_request_that_is_too_large_is_logged_once_with_the_limit_of_the_topic(
-    desk: Desk, code: int, limit: str, caplog: pytest.LogCaptureFixture
+    lab: AtLeastOnceLab, code: int, limit: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    desk.kafka.verdict = refuse_texts(code, "poison")
-    desk.publish("a", "b", "poison", "c")
-    desk.poll(30)
+    lab.kafka.verdict = refuse_texts(code, "poison")
+    lab.publish("a", "b", "poison", "c")
+    lab.poll(30)
     (line,) = caplog.messages
     assert f"a request is larger than the topic's {limit}; it is sent again in parts" in line
 
 
-def test_a_neighbour_in_the_request_does_not_have_a_good_record_rejected(desk: Desk) -> None:
-    desk.kafka.verdict = refuse_texts(KafkaError.INVALID_RECORD, "poison")
-    desk.publish("good", file_id="f1")
-    desk.publish("poison", file_id="f2")
-    desk.publish("fine", file_id="f3")
-    desk.poll(30)
-    assert sorted(desk.landed) == ["fine", "good"]
-    assert [text for text, _ in desk.rejected] == ["poison"]
+def test_a_neighbour_in_the_request_does_not_have_a_good_record_rejected(lab: AtLeastOnceLab) -> None:
+    lab.kafka.verdict = refuse_texts(KafkaError.INVALID_RECORD, "poison")
+    lab.publish("good", file_id="f1")
+    lab.publish("poison", file_id="f2")
+    lab.publish("fine", file_id="f3")
+    lab.poll(30)
+    assert sorted(lab.landed) == ["fine", "good"]
+    assert [text for text, _ in lab.rejected] == ["poison"]
 
 
-def test_a_record_waits_while_no_client_can_be_made_that_sends_it_alone(desk: Desk, clock: ManualClock) -> None:
-    connect = desk.kafka.connect
+def test_a_record_waits_while_no_client_can_be_made_that_sends_it_alone(
+    lab: AtLeastOnceLab, clock: ManualClock
+) -> None:
+    connect = lab.kafka.connect
     tries: list[float] = []
 
     def make(on_error: Callable[[KafkaError], None]) -> FakeProducer:
@@ -253,59 +259,61 @@ def test_a_record_waits_while_no_client_can_be_made_that_sends_it_alone(desk: De
             raise StartError("the certificate is missing")
         return connect(on_error)
 
-    desk.kafka.connect = make  # type: ignore[method-assign]  # the certificate is missing at times
-    desk = Desk(clock, desk.kafka)
-    desk.kafka.verdict = refuse_texts(KafkaError.INVALID_RECORD, "poison")
-    desk.publish("poison", "b")
+    lab.kafka.connect = make  # type: ignore[method-assign]  # the certificate is missing at times
+    lab = AtLeastOnceLab(clock, lab.kafka)
+    lab.kafka.verdict = refuse_texts(KafkaError.INVALID_RECORD, "poison")
+    lab.publish("poison", "b")
     for _ in range(100):
-        desk.poll()
+        lab.poll()
         clock.advance(0.1)
-    assert (desk.landed, [text for text, _ in desk.rejected]) == (["b"], ["poison"])
+    assert (lab.landed, [text for text, _ in lab.rejected]) == (["b"], ["poison"])
     assert [round(after - before, 1) for before, after in itertools.pairwise(tries[1:])] == [1.0, 2.0]
 
 
-def test_a_record_that_the_client_itself_refuses_is_rejected(desk: Desk) -> None:
-    desk.kafka.record_bytes = 1000
-    desk.publish("a", "x" * 2000, "b")
-    desk.poll(10)
-    assert sorted(desk.landed) == ["a", "b"]
-    assert [text for text, _ in desk.rejected] == ["x" * 2000]
-    assert "too large" in desk.rejected[0][1]
+def test_a_record_that_the_client_itself_refuses_is_rejected(lab: AtLeastOnceLab) -> None:
+    lab.kafka.record_bytes = 1000
+    lab.publish("a", "x" * 2000, "b")
+    lab.poll(10)
+    assert sorted(lab.landed) == ["a", "b"]
+    assert [text for text, _ in lab.rejected] == ["x" * 2000]
+    assert "too large" in lab.rejected[0][1]
 
 
-def test_what_a_full_client_did_not_take_goes_before_anything_later(desk: Desk, clock: ManualClock) -> None:
-    desk.kafka.queue_records = 2
-    desk.publish("a", "b", "c")
-    desk.publish("d", start=100)
+def test_what_a_full_client_did_not_take_goes_before_anything_later(lab: AtLeastOnceLab, clock: ManualClock) -> None:
+    lab.kafka.queue_records = 2
+    lab.publish("a", "b", "c")
+    lab.publish("d", start=100)
     for _ in range(10):
-        desk.poll()
+        lab.poll()
         clock.advance(10)
-    assert desk.landed == ["a", "b", "c", "d"]
-    assert desk.rejected == []
+    assert lab.landed == ["a", "b", "c", "d"]
+    assert lab.rejected == []
 
 
-def test_a_producer_that_failed_for_good_is_replaced_and_nothing_is_lost(desk: Desk, clock: ManualClock) -> None:
-    desk.publish("a", "b")
-    desk.client.fail_for_good()
-    desk.poll()
-    desk.publish("c", start=10)
+def test_a_producer_that_failed_for_good_is_replaced_and_nothing_is_lost(
+    lab: AtLeastOnceLab, clock: ManualClock
+) -> None:
+    lab.publish("a", "b")
+    lab.client.fail_for_good()
+    lab.poll()
+    lab.publish("c", start=10)
     for _ in range(5):
-        desk.poll()
+        lab.poll()
         clock.advance(10)
-    assert len(desk.kafka.clients) == 2
-    assert desk.landed == ["a", "b", "c"]
+    assert len(lab.kafka.clients) == 2
+    assert lab.landed == ["a", "b", "c"]
 
 
-def test_a_producer_is_not_replaced_before_its_last_report(desk: Desk, clock: ManualClock) -> None:
-    desk.publish("a")
-    desk.client.fail_for_good()
-    desk.client.stubborn_flushes = 1
-    desk.poll()
+def test_a_producer_is_not_replaced_before_its_last_report(lab: AtLeastOnceLab, clock: ManualClock) -> None:
+    lab.publish("a")
+    lab.client.fail_for_good()
+    lab.client.stubborn_flushes = 1
+    lab.poll()
     for _ in range(5):
-        desk.poll()
+        lab.poll()
         clock.advance(10)
-    assert desk.landed == ["a"]
-    assert desk.output.in_flight == 0
+    assert lab.landed == ["a"]
+    assert lab.output.in_flight == 0
 
 
 @dataclass
@@ -328,87 +336,89 @@ def renewals() -> Renewals:
 
 
 @pytest.fixture
-def desk_with_tls(clock: ManualClock, renewals: Renewals) -> Desk:
-    return Desk(clock, are_renewed=renewals.are_renewed)
+def lab_with_tls(clock: ManualClock, renewals: Renewals) -> AtLeastOnceLab:
+    return AtLeastOnceLab(clock, are_renewed=renewals.are_renewed)
 
 
-def test_a_renewed_certificate_is_used_by_a_new_producer(desk_with_tls: Desk, renewals: Renewals) -> None:
-    desk = desk_with_tls
-    desk.publish("a")
-    desk.poll()
+def test_a_renewed_certificate_is_used_by_a_new_producer(lab_with_tls: AtLeastOnceLab, renewals: Renewals) -> None:
+    lab = lab_with_tls
+    lab.publish("a")
+    lab.poll()
     renewals.come()
-    desk.poll()
-    desk.publish("b", start=10)
-    desk.poll()
-    assert len(desk.kafka.clients) == 2
-    assert desk.landed == ["a", "b"]
+    lab.poll()
+    lab.publish("b", start=10)
+    lab.poll()
+    assert len(lab.kafka.clients) == 2
+    assert lab.landed == ["a", "b"]
 
 
 def test_a_renewed_certificate_waits_for_what_is_in_flight_so_that_nothing_is_sent_twice(
-    desk_with_tls: Desk, renewals: Renewals
+    lab_with_tls: AtLeastOnceLab, renewals: Renewals
 ) -> None:
-    desk = desk_with_tls
-    desk.client.paused = True
-    desk.publish("a")
+    lab = lab_with_tls
+    lab.client.paused = True
+    lab.publish("a")
     renewals.come()
-    desk.poll()
-    assert not desk.output.publish(batch(["b"], "f1", 10))
-    assert len(desk.kafka.clients) == 1
-    desk.client.paused = False
-    desk.poll(2)
-    assert len(desk.kafka.clients) == 2
-    desk.publish("b", start=10)
-    desk.poll()
-    assert desk.landed == ["a", "b"]
-    assert desk.metrics.batches_retried == 0
+    lab.poll()
+    assert not lab.output.publish(batch(["b"], "f1", 10))
+    assert len(lab.kafka.clients) == 1
+    lab.client.paused = False
+    lab.poll(2)
+    assert len(lab.kafka.clients) == 2
+    lab.publish("b", start=10)
+    lab.poll()
+    assert lab.landed == ["a", "b"]
+    assert lab.metrics.batches_retried == 0
 
 
 def test_what_the_old_certificate_cannot_deliver_is_sent_with_the_renewed_one(
-    desk_with_tls: Desk, renewals: Renewals, clock: ManualClock
+    lab_with_tls: AtLeastOnceLab, renewals: Renewals, clock: ManualClock
 ) -> None:
-    desk = desk_with_tls
-    desk.client.paused = True
-    desk.publish("a", "b")
+    lab = lab_with_tls
+    lab.client.paused = True
+    lab.publish("a", "b")
     renewals.come()
-    desk.poll()
+    lab.poll()
     clock.advance(RENEWAL_PATIENCE)
     for _ in range(5):
-        desk.poll()
+        lab.poll()
         clock.advance(10)
-    assert len(desk.kafka.clients) == 2
-    assert desk.landed == ["a", "b"]
+    assert len(lab.kafka.clients) == 2
+    assert lab.landed == ["a", "b"]
 
 
-def test_an_error_that_belongs_to_no_record_is_logged(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
-    desk.client.lose_connection()
-    desk.poll()
+def test_an_error_that_belongs_to_no_record_is_logged(lab: AtLeastOnceLab, caplog: pytest.LogCaptureFixture) -> None:
+    lab.client.lose_connection()
+    lab.poll()
     assert "no broker answers" in caplog.text
 
 
-def test_close_gives_up_what_is_in_flight(desk: Desk) -> None:
-    desk.client.paused = True
-    desk.publish("a")
-    desk.output.close()
-    assert (desk.landed, desk.deliveries.batches) == ([], [])
+def test_close_gives_up_what_is_in_flight(lab: AtLeastOnceLab) -> None:
+    lab.client.paused = True
+    lab.publish("a")
+    lab.output.close()
+    assert (lab.landed, lab.deliveries.batches) == ([], [])
 
 
 def test_a_file_whose_topic_takes_nothing_is_not_read_further_and_others_are(clock: ManualClock) -> None:
-    desk = Desk(clock, topics=lambda batch: Topics(batch.source.file_id), shares=TopicShares(640, 2**40, clock))
-    desk.kafka.verdict = lambda request: [DOWN if sent.topic == "bad" else None for sent in request]
-    desk.publish(*"abcdefghij", file_id="bad")
-    desk.publish("k", file_id="good")
-    desk.poll(2)
-    desk.publish("l", file_id="bad", start=20)  # waits in its lane, and counts all the same
-    assert [desk.output.takes_more(source(file_id)) for file_id in ("bad", "good")] == [False, True]
-    desk.kafka.verdict = accept
-    desk.clock.advance(61)
-    desk.poll(4)
-    assert desk.output.takes_more(source("bad"))
-    assert desk.output.in_flight == 0
+    lab = AtLeastOnceLab(
+        clock, topics=lambda batch: Topics(batch.source.file_id), shares=TopicShares(640, 2**40, clock)
+    )
+    lab.kafka.verdict = lambda request: [DOWN if sent.topic == "bad" else None for sent in request]
+    lab.publish(*"abcdefghij", file_id="bad")
+    lab.publish("k", file_id="good")
+    lab.poll(2)
+    lab.publish("l", file_id="bad", start=20)  # waits in its lane, and counts all the same
+    assert [lab.output.takes_more(source(file_id)) for file_id in ("bad", "good")] == [False, True]
+    lab.kafka.verdict = accept
+    lab.clock.advance(61)
+    lab.poll(4)
+    assert lab.output.takes_more(source("bad"))
+    assert lab.output.in_flight == 0
 
 
 def test_one_topic_for_all_may_fill_the_queue(clock: ManualClock) -> None:
-    desk = Desk(clock)
-    desk.publish(*["x"] * 10_000)
-    assert desk.output.takes_more(source("f1"))
-    assert not desk.output.awaits_reports
+    lab = AtLeastOnceLab(clock)
+    lab.publish(*["x"] * 10_000)
+    assert lab.output.takes_more(source("f1"))
+    assert not lab.output.awaits_reports

@@ -28,7 +28,7 @@ class WaitingProducer(FakeProducer):
         return served
 
 
-class Desk:
+class DeadLetterLab:
     def __init__(self, directory: Path, clock: ManualClock) -> None:
         self.clock = clock
         self.answers = True  # the brokers, to the clients that are made from now on
@@ -65,128 +65,130 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, clock: ManualClock) -> Desk:
-    return Desk(tmp_path, clock)
+def lab(tmp_path: Path, clock: ManualClock) -> DeadLetterLab:
+    return DeadLetterLab(tmp_path, clock)
 
 
-def test_letters_are_in_the_topic_under_their_file_id_when_it_returns(desk: Desk) -> None:
-    desk.write("a", "b")
-    assert desk.in_topic == ["a", "b"]
-    assert {key for _, key, _ in desk.kafka.journal} == {"f1"}
-    assert desk.in_file == []
+def test_letters_are_in_the_topic_under_their_file_id_when_it_returns(lab: DeadLetterLab) -> None:
+    lab.write("a", "b")
+    assert lab.in_topic == ["a", "b"]
+    assert {key for _, key, _ in lab.kafka.journal} == {"f1"}
+    assert lab.in_file == []
 
 
-def test_no_client_is_made_before_the_first_letter(desk: Desk) -> None:
-    assert desk.kafka.clients == []
+def test_no_client_is_made_before_the_first_letter(lab: DeadLetterLab) -> None:
+    assert lab.kafka.clients == []
 
 
-def test_a_letter_that_is_too_large_for_the_topic_goes_to_the_file(desk: Desk) -> None:
-    desk.kafka.verdict = lambda request: [
+def test_a_letter_that_is_too_large_for_the_topic_goes_to_the_file(lab: DeadLetterLab) -> None:
+    lab.kafka.verdict = lambda request: [
         KafkaError.MSG_SIZE_TOO_LARGE if '"large"' in sent.value else None for sent in request
     ]
-    desk.write("large", "b")
-    assert (desk.in_topic, desk.in_file) == (["b"], ["large"])
+    lab.write("large", "b")
+    assert (lab.in_topic, lab.in_file) == (["b"], ["large"])
 
 
-def test_a_letter_that_is_too_large_for_the_client_goes_to_the_file(desk: Desk) -> None:
-    desk.kafka.record_bytes = 5000
-    desk.write("x" * 5000, "b")
-    assert (desk.in_topic, desk.in_file) == (["b"], ["x" * 5000])
+def test_a_letter_that_is_too_large_for_the_client_goes_to_the_file(lab: DeadLetterLab) -> None:
+    lab.kafka.record_bytes = 5000
+    lab.write("x" * 5000, "b")
+    assert (lab.in_topic, lab.in_file) == (["b"], ["x" * 5000])
 
 
-def test_letters_that_kafka_does_not_take_now_are_an_error_and_are_tried_again(desk: Desk) -> None:
+def test_letters_that_kafka_does_not_take_now_are_an_error_and_are_tried_again(lab: DeadLetterLab) -> None:
     def refuse(request: Sequence[Sent]) -> list[int | None]:
         return [KafkaError.TOPIC_AUTHORIZATION_FAILED] * len(request)
 
-    desk.kafka.verdict = refuse
+    lab.kafka.verdict = refuse
     with pytest.raises(OSError, match="authorization"):
-        desk.write("a")
-    desk.kafka.verdict = lambda request: [None] * len(request)
-    desk.write("a")
-    assert desk.in_topic == ["a"]
+        lab.write("a")
+    lab.kafka.verdict = lambda request: [None] * len(request)
+    lab.write("a")
+    assert lab.in_topic == ["a"]
 
 
-def test_what_is_kept_already_is_not_written_again_while_another_letter_waits(desk: Desk) -> None:
+def test_what_is_kept_already_is_not_written_again_while_another_letter_waits(lab: DeadLetterLab) -> None:
     codes = {"large": KafkaError.MSG_SIZE_TOO_LARGE, "later": KafkaError.TOPIC_AUTHORIZATION_FAILED}
 
     def verdict(request: Sequence[Sent]) -> list[int | None]:
         return [codes.get(json.loads(sent.value)["message"]) for sent in request]
 
-    desk.kafka.verdict = verdict
+    lab.kafka.verdict = verdict
     made = batch(["a", "large", "later"])
     for _ in range(3):
-        desk.fail_to_write(made, "authorization")
+        lab.fail_to_write(made, "authorization")
     del codes["later"]
-    desk.write_batch(made)
-    assert (desk.in_topic, desk.in_file) == (["a", "later"], ["large"])
-    sent = [value for what, _, value in desk.kafka.journal if what == "produced" and '"later"' in value]
+    lab.write_batch(made)
+    assert (lab.in_topic, lab.in_file) == (["a", "later"], ["large"])
+    sent = [value for what, _, value in lab.kafka.journal if what == "produced" and '"later"' in value]
     assert (len(sent), len(set(sent))) == (4, 1)  # the same bytes each time
 
 
-def test_an_event_that_is_rejected_again_later_has_a_letter_again(desk: Desk) -> None:
+def test_an_event_that_is_rejected_again_later_has_a_letter_again(lab: DeadLetterLab) -> None:
     made = batch(["a"])
-    desk.write_batch(made)
-    desk.write_batch(made)
-    assert desk.in_topic == ["a", "a"]
+    lab.write_batch(made)
+    lab.write_batch(made)
+    assert lab.in_topic == ["a", "a"]
 
 
-def test_a_letter_that_kafka_acknowledges_late_is_sent_once(desk: Desk, clock: ManualClock) -> None:
-    desk.answers = False
+def test_a_letter_that_kafka_acknowledges_late_is_sent_once(lab: DeadLetterLab, clock: ManualClock) -> None:
+    lab.answers = False
     made = batch(["a"])
     before = clock.monotonic()
-    desk.fail_to_write(made, "not acknowledged")
+    lab.fail_to_write(made, "not acknowledged")
     assert clock.monotonic() - before - RETRY == pytest.approx(PATIENCE, abs=0.2)
-    desk.fail_to_write(made, "not acknowledged")
-    desk.kafka.clients[0].paused = False
-    desk.write_batch(made)
-    assert (desk.in_topic, len(desk.kafka.clients)) == (["a"], 1)
+    lab.fail_to_write(made, "not acknowledged")
+    lab.kafka.clients[0].paused = False
+    lab.write_batch(made)
+    assert (lab.in_topic, len(lab.kafka.clients)) == (["a"], 1)
 
 
-def test_after_a_minute_without_an_outcome_a_new_client_sends_the_letter(desk: Desk, clock: ManualClock) -> None:
-    desk.write("first")
+def test_after_a_minute_without_an_outcome_a_new_client_sends_the_letter(
+    lab: DeadLetterLab, clock: ManualClock
+) -> None:
+    lab.write("first")
     clock.advance(10 * MAX_SILENCE)  # without a letter, which is not silence
-    desk.kafka.clients[0].paused = True
-    desk.kafka.clients[0].stubborn_flushes = 1  # nor does it report what it gives up
+    lab.kafka.clients[0].paused = True
+    lab.kafka.clients[0].stubborn_flushes = 1  # nor does it report what it gives up
     made = batch(["a"])
     start = clock.monotonic()
     while clock.monotonic() - start < MAX_SILENCE:
-        desk.fail_to_write(made, "not acknowledged")
-        assert len(desk.kafka.clients) == 1
-    desk.fail_to_write(made, "not acknowledged")
-    desk.write_batch(made)
-    assert (desk.in_topic, len(desk.kafka.clients)) == (["first", "a"], 2)
+        lab.fail_to_write(made, "not acknowledged")
+        assert len(lab.kafka.clients) == 1
+    lab.fail_to_write(made, "not acknowledged")
+    lab.write_batch(made)
+    assert (lab.in_topic, len(lab.kafka.clients)) == (["first", "a"], 2)
 
 
-def test_a_client_that_failed_permanently_is_replaced(desk: Desk) -> None:
-    desk.write("first")
-    desk.kafka.clients[0].fail_for_good()
+def test_a_client_that_failed_permanently_is_replaced(lab: DeadLetterLab) -> None:
+    lab.write("first")
+    lab.kafka.clients[0].fail_for_good()
     made = batch(["a"])
-    desk.fail_to_write(made, "Fatal")
-    desk.write_batch(made)
-    assert (desk.in_topic, len(desk.kafka.clients)) == (["first", "a"], 2)
+    lab.fail_to_write(made, "Fatal")
+    lab.write_batch(made)
+    assert (lab.in_topic, len(lab.kafka.clients)) == (["first", "a"], 2)
 
 
-def test_a_client_that_fails_permanently_with_a_letter_in_flight_is_replaced(desk: Desk) -> None:
-    desk.answers = False
+def test_a_client_that_fails_permanently_with_a_letter_in_flight_is_replaced(lab: DeadLetterLab) -> None:
+    lab.answers = False
     made = batch(["a"])
-    desk.fail_to_write(made, "not acknowledged")
-    desk.kafka.clients[0].fail_for_good()
-    desk.answers = True
-    desk.fail_to_write(made, "epoch")
-    desk.write_batch(made)
-    assert (desk.in_topic, len(desk.kafka.clients)) == (["a"], 2)
+    lab.fail_to_write(made, "not acknowledged")
+    lab.kafka.clients[0].fail_for_good()
+    lab.answers = True
+    lab.fail_to_write(made, "epoch")
+    lab.write_batch(made)
+    assert (lab.in_topic, len(lab.kafka.clients)) == (["a"], 2)
 
 
-def test_a_client_that_cannot_be_made_is_an_error_and_tried_again(desk: Desk, clock: ManualClock) -> None:
+def test_a_client_that_cannot_be_made_is_an_error_and_tried_again(lab: DeadLetterLab, clock: ManualClock) -> None:
     failures = [StartError("the certificate is missing")]
 
     def make(on_error: Callable[[KafkaError], None]) -> FakeProducer:
         if failures:
             raise failures.pop()
-        return desk.connect(on_error)
+        return lab.connect(on_error)
 
-    desk.letters = KafkaDeadLetter("letters", make, desk.file, clock)
+    lab.letters = KafkaDeadLetter("letters", make, lab.file, clock)
     made = batch(["a"])
-    desk.fail_to_write(made, "certificate is missing")
-    desk.write_batch(made)
-    assert desk.in_topic == ["a"]
+    lab.fail_to_write(made, "certificate is missing")
+    lab.write_batch(made)
+    assert lab.in_topic == ["a"]

@@ -51,7 +51,7 @@ def test_a_text_that_is_cut_is_flagged_in_its_headers() -> None:
 
 
 @dataclass
-class TextDesk:
+class TextOutputLab:
     """An output that sends texts: what identifies an event is not in the value."""
 
     clock: ManualClock
@@ -81,42 +81,42 @@ class TextDesk:
 
 
 @pytest.fixture
-def desk(clock: ManualClock) -> TextDesk:
-    return TextDesk(clock)
+def lab(clock: ManualClock) -> TextOutputLab:
+    return TextOutputLab(clock)
 
 
-def test_equal_texts_are_told_apart_when_they_are_sent_again(desk: TextDesk) -> None:
+def test_equal_texts_are_told_apart_when_they_are_sent_again(lab: TextOutputLab) -> None:
     def refuse_second(request: Sequence[Sent]) -> list[int | None]:
         return [KafkaError._TRANSPORT if dict(sent.headers)["log.offset"] == "5" else None for sent in request]
 
-    desk.kafka.verdict = refuse_second
-    desk.publish("same", "same", "same")
-    desk.poll(1)
-    desk.kafka.verdict = accept
-    desk.poll(5)
-    assert desk.offsets == [("same", "0"), ("same", "10"), ("same", "5")]
-    assert desk.deliveries.rejections == {}
+    lab.kafka.verdict = refuse_second
+    lab.publish("same", "same", "same")
+    lab.poll(1)
+    lab.kafka.verdict = accept
+    lab.poll(5)
+    assert lab.offsets == [("same", "0"), ("same", "10"), ("same", "5")]
+    assert lab.deliveries.rejections == {}
 
 
-def test_only_the_text_that_is_refused_alone_is_rejected(desk: TextDesk) -> None:
+def test_only_the_text_that_is_refused_alone_is_rejected(lab: TextOutputLab) -> None:
     def refuse_poison(request: Sequence[Sent]) -> list[int | None]:
         hit = any(sent.value == "poison" for sent in request)
         return [KafkaError.INVALID_RECORD if hit else None] * len(request)
 
-    desk.kafka.verdict = refuse_poison
-    made = desk.publish("a", "poison", "b", "b")
-    desk.poll(30)
-    assert sorted(desk.offsets) == [("a", "0"), ("b", "11"), ("b", "9")]
-    assert [rejection.index for rejection in desk.deliveries.rejections[made]] == [1]
+    lab.kafka.verdict = refuse_poison
+    made = lab.publish("a", "poison", "b", "b")
+    lab.poll(30)
+    assert sorted(lab.offsets) == [("a", "0"), ("b", "11"), ("b", "9")]
+    assert [rejection.index for rejection in lab.deliveries.rejections[made]] == [1]
 
 
-def test_what_the_client_does_not_take_is_sent_again_or_rejected(desk: TextDesk) -> None:
-    desk.kafka.queue_records = 2
-    desk.kafka.record_bytes = 100
-    made = desk.publish("a", "b", "x" * 101, "c")
-    desk.poll(30)
-    assert sorted(desk.offsets) == [("a", "0"), ("b", "2"), ("c", "106")]
-    assert [rejection.index for rejection in desk.deliveries.rejections[made]] == [2]
+def test_what_the_client_does_not_take_is_sent_again_or_rejected(lab: TextOutputLab) -> None:
+    lab.kafka.queue_records = 2
+    lab.kafka.record_bytes = 100
+    made = lab.publish("a", "b", "x" * 101, "c")
+    lab.poll(30)
+    assert sorted(lab.offsets) == [("a", "0"), ("b", "2"), ("c", "106")]
+    assert [rejection.index for rejection in lab.deliveries.rejections[made]] == [2]
 
 
 TIME = 1_795_000_000.25
@@ -143,18 +143,18 @@ def test_the_time_of_a_record_may_be_that_of_its_event() -> None:
 def test_an_event_whose_time_is_refused_is_sent_with_the_time_of_sending(
     clock: ManualClock, old: set[int], caplog: pytest.LogCaptureFixture
 ) -> None:
-    desk = TextDesk(clock, Beside(places=PlaceHeaders(), times=True))
-    desk.kafka.verdict = refuse_old_times
+    lab = TextOutputLab(clock, Beside(places=PlaceHeaders(), times=True))
+    lab.kafka.verdict = refuse_old_times
     docs = [{"message": str(number)} | ({"@timestamp": OLD} if number in old else {}) for number in range(3)]
-    assert desk.output.publish(batch_of(docs, time=TIME))
-    desk.output.poll(0)
-    desk.output.poll(0)
-    assert [(sent.value, sent.timestamp) for sent in desk.kafka.sent] == [("0", 0), ("1", 0), ("2", 0)]
-    assert desk.deliveries.rejections == {}
+    assert lab.output.publish(batch_of(docs, time=TIME))
+    lab.output.poll(0)
+    lab.output.poll(0)
+    assert [(sent.value, sent.timestamp) for sent in lab.kafka.sent] == [("0", 0), ("1", 0), ("2", 0)]
+    assert lab.deliveries.rejections == {}
     assert "such records are sent again with the time of sending" in caplog.text
-    assert desk.output.publish(batch_of([{"message": "later"}], time=TIME))
-    desk.output.poll(0)
-    assert desk.kafka.sent[-1].timestamp == 1_795_000_000_250
+    assert lab.output.publish(batch_of([{"message": "later"}], time=TIME))
+    lab.output.poll(0)
+    assert lab.kafka.sent[-1].timestamp == 1_795_000_000_250
 
 
 def test_a_record_that_is_poison_whatever_its_time_is_rejected(clock: ManualClock) -> None:
@@ -162,10 +162,10 @@ def test_a_record_that_is_poison_whatever_its_time_is_rejected(clock: ManualCloc
         hit = any(sent.value == "poison" for sent in request)
         return [KafkaError.INVALID_RECORD if hit else None] * len(request)
 
-    desk = TextDesk(clock, Beside(places=PlaceHeaders(), times=True))
-    desk.kafka.verdict = refuse_poison
+    lab = TextOutputLab(clock, Beside(places=PlaceHeaders(), times=True))
+    lab.kafka.verdict = refuse_poison
     events = batch_of([{"message": "a"}, {"message": "poison"}, {"message": "b"}], time=TIME)
-    assert desk.output.publish(events)
-    desk.poll(20)
-    assert sorted(sent.value for sent in desk.kafka.sent) == ["a", "b"]
-    assert [rejection.index for rejection in desk.deliveries.rejections[events]] == [1]
+    assert lab.output.publish(events)
+    lab.poll(20)
+    assert sorted(sent.value for sent in lab.kafka.sent) == ["a", "b"]
+    assert [rejection.index for rejection in lab.deliveries.rejections[events]] == [1]

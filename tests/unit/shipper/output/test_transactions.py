@@ -43,7 +43,7 @@ def forever() -> bool:
 
 
 @dataclass
-class Desk:
+class TransactionsLab:
     """An output of transactions, and the cluster that it writes to."""
 
     clock: ManualClock
@@ -106,340 +106,346 @@ class Desk:
 
 
 @pytest.fixture
-def desk(clock: ManualClock) -> Desk:
-    return Desk(clock)
+def lab(clock: ManualClock) -> TransactionsLab:
+    return TransactionsLab(clock)
 
 
-def test_what_comes_within_an_interval_is_one_transaction_with_its_positions(desk: Desk) -> None:
-    desk.publish("a", "b")
-    last = desk.publish("c", start=4)
-    desk.poll(3)
-    assert (desk.landed, desk.deliveries.texts) == ([], [])
-    desk.clock.advance(INTERVAL)
-    desk.poll(3)
-    assert (desk.landed, desk.deliveries.texts) == (["a", "b", "c"], ["a", "b", "c"])
-    assert desk.kafka.positions["web-1 f1"] == b"%d" % last.messages.end
-    assert (desk.metrics.transactions_committed, desk.positions.commits) == (1, 1)
+def test_what_comes_within_an_interval_is_one_transaction_with_its_positions(lab: TransactionsLab) -> None:
+    lab.publish("a", "b")
+    last = lab.publish("c", start=4)
+    lab.poll(3)
+    assert (lab.landed, lab.deliveries.texts) == ([], [])
+    lab.clock.advance(INTERVAL)
+    lab.poll(3)
+    assert (lab.landed, lab.deliveries.texts) == (["a", "b", "c"], ["a", "b", "c"])
+    assert lab.kafka.positions["web-1 f1"] == b"%d" % last.messages.end
+    assert (lab.metrics.transactions_committed, lab.positions.commits) == (1, 1)
 
 
 def test_the_partitions_of_records_are_chosen_as_without_transactions(clock: ManualClock) -> None:
     chosen = Partitions(InGroups(1, at_random=False), lambda topic: (4, 5, 6), clock, lambda error, topic: None)
-    desk = Desk(clock, partitions=chosen)
-    desk.publish("a", "b", "c")
+    lab = TransactionsLab(clock, partitions=chosen)
+    lab.publish("a", "b", "c")
     await_known(chosen, Topics("logs"))
-    desk.drain()
-    records = [record for record in desk.kafka.committed if record.topic == "logs"]
+    lab.drain()
+    records = [record for record in lab.kafka.committed if record.topic == "logs"]
     assert {record.partition for record in records} == {4, 5, 6}
 
 
-def test_a_transaction_ends_early_when_it_is_full(desk: Desk) -> None:
-    desk.publish(*map(str, range(100)))
-    desk.publish("later", start=1000)
-    desk.poll(3)
-    assert len(desk.kafka.transactions) == 2  # the first had the owner only
-    assert len(desk.kafka.transactions[1]) == 100
-    desk.drain()
-    assert desk.landed[-1] == "later"
+def test_a_transaction_ends_early_when_it_is_full(lab: TransactionsLab) -> None:
+    lab.publish(*map(str, range(100)))
+    lab.publish("later", start=1000)
+    lab.poll(3)
+    assert len(lab.kafka.transactions) == 2  # the first had the owner only
+    assert len(lab.kafka.transactions[1]) == 100
+    lab.drain()
+    assert lab.landed[-1] == "later"
 
 
-def test_what_comes_while_a_transaction_ends_waits_for_the_next(desk: Desk) -> None:
-    desk.publish("a")
-    desk.clock.advance(INTERVAL)
-    desk.producer.paused = True
-    desk.poll()
-    desk.publish("b", start=2)
-    desk.producer.paused = False
-    desk.drain()
-    assert [[orjson.loads(w.value)["message"] for w in group] for group in desk.kafka.transactions[1:]] == [
+def test_what_comes_while_a_transaction_ends_waits_for_the_next(lab: TransactionsLab) -> None:
+    lab.publish("a")
+    lab.clock.advance(INTERVAL)
+    lab.producer.paused = True
+    lab.poll()
+    lab.publish("b", start=2)
+    lab.producer.paused = False
+    lab.drain()
+    assert [[orjson.loads(w.value)["message"] for w in group] for group in lab.kafka.transactions[1:]] == [
         ["a"],
         ["b"],
     ]
 
 
-def test_a_failed_transaction_is_aborted_and_the_same_batches_are_sent_again(desk: Desk) -> None:
-    desk.kafka.fail("commit_transaction", failure(KafkaError.COORDINATOR_NOT_AVAILABLE, abort=True))
-    desk.publish("a")
-    desk.publish("b", file_id="f2")
-    desk.drain()
-    assert desk.landed == ["a", "b"]
-    assert (desk.kafka.aborted, desk.metrics.transactions_aborted, len(desk.positions.prepared)) == (1, 1, 1)
+def test_a_failed_transaction_is_aborted_and_the_same_batches_are_sent_again(lab: TransactionsLab) -> None:
+    lab.kafka.fail("commit_transaction", failure(KafkaError.COORDINATOR_NOT_AVAILABLE, abort=True))
+    lab.publish("a")
+    lab.publish("b", file_id="f2")
+    lab.drain()
+    assert lab.landed == ["a", "b"]
+    assert (lab.kafka.aborted, lab.metrics.transactions_aborted, len(lab.positions.prepared)) == (1, 1, 1)
 
 
-def test_a_commit_without_answer_is_repeated(desk: Desk) -> None:
-    desk.kafka.fail("commit_transaction", failure(KafkaError._TIMED_OUT, retriable=True))
-    desk.publish("a")
-    desk.drain()
-    assert (desk.landed, desk.kafka.aborted) == (["a"], 0)
+def test_a_commit_without_answer_is_repeated(lab: TransactionsLab) -> None:
+    lab.kafka.fail("commit_transaction", failure(KafkaError._TIMED_OUT, retriable=True))
+    lab.publish("a")
+    lab.drain()
+    assert (lab.landed, lab.kafka.aborted) == (["a"], 0)
 
 
 @pytest.mark.parametrize("was_committed", [True, False])
 def test_a_commit_whose_answer_was_lost_for_good_is_decided_by_the_positions_topic(
-    desk: Desk, was_committed: bool
+    lab: TransactionsLab, was_committed: bool
 ) -> None:
-    desk.kafka.lost_answers = was_committed
-    desk.kafka.fail("commit_transaction", failure(KafkaError._FATAL, fatal=True))
-    desk.publish("a")
-    desk.drain()
-    assert (desk.landed, desk.deliveries.texts) == (["a"], ["a"])
-    assert len(desk.kafka.producers) == 2
+    lab.kafka.lost_answers = was_committed
+    lab.kafka.fail("commit_transaction", failure(KafkaError._FATAL, fatal=True))
+    lab.publish("a")
+    lab.drain()
+    assert (lab.landed, lab.deliveries.texts) == (["a"], ["a"])
+    assert len(lab.kafka.producers) == 2
 
 
 def test_a_producer_that_is_replaced_with_positions_in_its_open_transaction_does_not_wait_for_its_end(
-    desk: Desk,
+    lab: TransactionsLab,
 ) -> None:
-    desk.kafka.fail("commit_transaction", failure(KafkaError._FATAL, fatal=True))
-    desk.publish("a")
-    desk.poll()
-    desk.clock.advance(INTERVAL)
-    desk.poll(3)
-    assert len(desk.kafka.producers) == 2
-    desk.drain()
-    assert (desk.landed, desk.deliveries.texts) == (["a"], ["a"])
+    lab.kafka.fail("commit_transaction", failure(KafkaError._FATAL, fatal=True))
+    lab.publish("a")
+    lab.poll()
+    lab.clock.advance(INTERVAL)
+    lab.poll(3)
+    assert len(lab.kafka.producers) == 2
+    lab.drain()
+    assert (lab.landed, lab.deliveries.texts) == (["a"], ["a"])
 
 
 @pytest.mark.parametrize("call", ["begin_transaction", "produce_batch"])
-def test_a_producer_that_failed_before_the_commit_is_replaced(desk: Desk, call: str) -> None:
-    desk.kafka.fail(call, failure(KafkaError._FATAL, fatal=True))
-    desk.kafka.fail("init_transactions", failure(KafkaError._TIMED_OUT, retriable=True))
-    desk.publish("a")
-    desk.drain()
-    assert desk.landed == ["a"]
+def test_a_producer_that_failed_before_the_commit_is_replaced(lab: TransactionsLab, call: str) -> None:
+    lab.kafka.fail(call, failure(KafkaError._FATAL, fatal=True))
+    lab.kafka.fail("init_transactions", failure(KafkaError._TIMED_OUT, retriable=True))
+    lab.publish("a")
+    lab.drain()
+    assert lab.landed == ["a"]
 
 
-def test_a_second_shipper_fences_the_first_which_names_it(desk: Desk) -> None:
-    desk.publish("a")
-    second = desk.make(OTHER)
+def test_a_second_shipper_fences_the_first_which_names_it(lab: TransactionsLab) -> None:
+    lab.publish("a")
+    second = lab.make(OTHER)
     assert second.start(forever) == {}
-    desk.clock.advance(INTERVAL)
+    lab.clock.advance(INTERVAL)
     with pytest.raises(Fenced, match=re.escape(str(OTHER))):
-        desk.poll(10)
-    assert desk.landed == []
+        lab.poll(10)
+    assert lab.landed == []
 
 
-def test_a_start_returns_what_was_committed_under_the_id(desk: Desk) -> None:
-    desk.publish("a")
-    desk.drain()
-    assert desk.make(OTHER).start(forever) == {"f1": b"2"}
+def test_a_start_returns_what_was_committed_under_the_id(lab: TransactionsLab) -> None:
+    lab.publish("a")
+    lab.drain()
+    assert lab.make(OTHER).start(forever) == {"f1": b"2"}
 
 
-def test_a_start_waits_until_kafka_answers(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
-    desk.kafka.fail("init_transactions", *[failure(KafkaError._TIMED_OUT, retriable=True)] * 3)
-    assert desk.make(OTHER).start(forever) == {}
+def test_a_start_waits_until_kafka_answers(lab: TransactionsLab, caplog: pytest.LogCaptureFixture) -> None:
+    lab.kafka.fail("init_transactions", *[failure(KafkaError._TIMED_OUT, retriable=True)] * 3)
+    assert lab.make(OTHER).start(forever) == {}
     assert "set transaction.state.log.replication.factor" in caplog.text
 
 
-def test_a_start_that_waits_ends_when_the_agent_is_to_stop(desk: Desk) -> None:
-    desk.kafka.fail("init_transactions", *[failure(KafkaError._TIMED_OUT, retriable=True)] * 3)
+def test_a_start_that_waits_ends_when_the_agent_is_to_stop(lab: TransactionsLab) -> None:
+    lab.kafka.fail("init_transactions", *[failure(KafkaError._TIMED_OUT, retriable=True)] * 3)
     answers = iter([False, True])
-    assert desk.make(OTHER).start(lambda: next(answers)) is None
+    assert lab.make(OTHER).start(lambda: next(answers)) is None
 
 
 @pytest.mark.parametrize("code", [KafkaError.INVALID_RECORD, KafkaError.MSG_SIZE_TOO_LARGE])
-def test_only_the_record_that_is_refused_alone_is_rejected(desk: Desk, code: int) -> None:
+def test_only_the_record_that_is_refused_alone_is_rejected(lab: TransactionsLab, code: int) -> None:
     def refuses(request: list[Written]) -> int | None:
         return code if any('"bad"' in record.value for record in request) else None
 
-    desk.kafka.refuses = refuses
+    lab.kafka.refuses = refuses
     texts = ["1", "2", "bad", "4", "5"]
-    sent = desk.publish(*texts)
-    desk.publish("good", file_id="f2")
-    desk.drain()
-    assert sorted(desk.landed) == ["1", "2", "4", "5", "good"]
-    assert [rejection.index for rejection in desk.deliveries.rejections[sent]] == [2]
-    assert desk.metrics.transactions_committed == 1
+    sent = lab.publish(*texts)
+    lab.publish("good", file_id="f2")
+    lab.drain()
+    assert sorted(lab.landed) == ["1", "2", "4", "5", "good"]
+    assert [rejection.index for rejection in lab.deliveries.rejections[sent]] == [2]
+    assert lab.metrics.transactions_committed == 1
 
 
-def test_rejected_events_are_saved_before_the_others_are_committed(desk: Desk) -> None:
-    desk.kafka.refuses = lambda request: (
+def test_rejected_events_are_saved_before_the_others_are_committed(lab: TransactionsLab) -> None:
+    lab.kafka.refuses = lambda request: (
         KafkaError.INVALID_RECORD if any('"bad"' in record.value for record in request) else None
     )
-    desk.deliveries.refuses_saving = True
-    desk.publish("good", "bad")
+    lab.deliveries.refuses_saving = True
+    lab.publish("good", "bad")
     for _ in range(50):
-        desk.clock.advance(1.0)
-        desk.poll()
-    assert desk.landed == []
-    desk.deliveries.refuses_saving = False
-    desk.drain()
-    assert desk.landed == ["good"]
+        lab.clock.advance(1.0)
+        lab.poll()
+    assert lab.landed == []
+    lab.deliveries.refuses_saving = False
+    lab.drain()
+    assert lab.landed == ["good"]
 
 
-def test_a_batch_of_which_nothing_can_be_sent_is_rejected_with_the_others_of_its_transaction(desk: Desk) -> None:
-    desk.refused = {0: "no text", 1: "no text"}
-    bad = desk.publish("a", "b")
-    desk.refused = {}
-    desk.publish("c", start=4)
-    desk.drain()
-    assert [rejection.reason for rejection in desk.deliveries.rejections[bad]] == ["no text", "no text"]
-    assert (desk.landed, desk.kafka.positions["web-1 f1"]) == (["c"], b"6")
+def test_a_batch_of_which_nothing_can_be_sent_is_rejected_with_the_others_of_its_transaction(
+    lab: TransactionsLab,
+) -> None:
+    lab.refused = {0: "no text", 1: "no text"}
+    bad = lab.publish("a", "b")
+    lab.refused = {}
+    lab.publish("c", start=4)
+    lab.drain()
+    assert [rejection.reason for rejection in lab.deliveries.rejections[bad]] == ["no text", "no text"]
+    assert (lab.landed, lab.kafka.positions["web-1 f1"]) == (["c"], b"6")
 
 
-def test_what_is_no_verdict_on_a_record_is_repeated_after_a_while(desk: Desk) -> None:
-    desk.kafka.refuses = lambda request: KafkaError.NOT_ENOUGH_REPLICAS
-    desk.publish("a")
-    desk.poll(5)
-    aborted = desk.kafka.aborted
-    desk.poll(5)
-    assert desk.kafka.aborted == aborted == 1
-    desk.kafka.refuses = lambda request: None
-    desk.drain()
-    assert desk.landed == ["a"]
+def test_what_is_no_verdict_on_a_record_is_repeated_after_a_while(lab: TransactionsLab) -> None:
+    lab.kafka.refuses = lambda request: KafkaError.NOT_ENOUGH_REPLICAS
+    lab.publish("a")
+    lab.poll(5)
+    aborted = lab.kafka.aborted
+    lab.poll(5)
+    assert lab.kafka.aborted == aborted == 1
+    lab.kafka.refuses = lambda request: None
+    lab.drain()
+    assert lab.landed == ["a"]
 
 
-def test_a_forgotten_file_leaves_the_topic_with_the_next_transaction(desk: Desk) -> None:
-    desk.publish("a")
-    desk.drain()
-    desk.output.forget("f1")
-    desk.publish("b", file_id="f2")
-    desk.drain()
-    assert set(desk.kafka.positions) == {"web-1", "web-1 f2"}
+def test_a_forgotten_file_leaves_the_topic_with_the_next_transaction(lab: TransactionsLab) -> None:
+    lab.publish("a")
+    lab.drain()
+    lab.output.forget("f1")
+    lab.publish("b", file_id="f2")
+    lab.drain()
+    assert set(lab.kafka.positions) == {"web-1", "web-1 f2"}
 
 
-def test_close_aborts_an_open_transaction(desk: Desk) -> None:
-    desk.publish("a")
-    desk.output.close()
-    assert (desk.landed, desk.kafka.aborted) == ([], 1)
+def test_close_aborts_an_open_transaction(lab: TransactionsLab) -> None:
+    lab.publish("a")
+    lab.output.close()
+    assert (lab.landed, lab.kafka.aborted) == ([], 1)
 
 
-def test_renewed_certificates_are_used_by_a_new_producer_and_the_open_transaction_is_repeated(desk: Desk) -> None:
-    desk.publish("a", "b")
-    desk.poll()
-    desk.renewals = 1
-    desk.poll(2)
-    assert len(desk.kafka.producers) == 2
-    desk.publish("c", start=4)
-    desk.drain()
-    assert (desk.landed, desk.deliveries.texts) == (["a", "b", "c"], ["a", "b", "c"])
+def test_renewed_certificates_are_used_by_a_new_producer_and_the_open_transaction_is_repeated(
+    lab: TransactionsLab,
+) -> None:
+    lab.publish("a", "b")
+    lab.poll()
+    lab.renewals = 1
+    lab.poll(2)
+    assert len(lab.kafka.producers) == 2
+    lab.publish("c", start=4)
+    lab.drain()
+    assert (lab.landed, lab.deliveries.texts) == (["a", "b", "c"], ["a", "b", "c"])
 
 
-def test_a_commit_that_the_old_certificate_cannot_make_is_left_to_the_renewed_one(desk: Desk) -> None:
-    desk.kafka.fail("commit_transaction", *[failure(KafkaError._TIMED_OUT, retriable=True)] * 20)
-    desk.publish("a")
-    desk.clock.advance(INTERVAL)
-    desk.poll(2)
-    desk.renewals = 1
-    desk.poll(3)
-    assert len(desk.kafka.producers) == 2
-    while desk.kafka.next_failure("commit_transaction"):
+def test_a_commit_that_the_old_certificate_cannot_make_is_left_to_the_renewed_one(lab: TransactionsLab) -> None:
+    lab.kafka.fail("commit_transaction", *[failure(KafkaError._TIMED_OUT, retriable=True)] * 20)
+    lab.publish("a")
+    lab.clock.advance(INTERVAL)
+    lab.poll(2)
+    lab.renewals = 1
+    lab.poll(3)
+    assert len(lab.kafka.producers) == 2
+    while lab.kafka.next_failure("commit_transaction"):
         pass  # the renewed one can commit
-    desk.drain()
-    assert (desk.landed, desk.deliveries.texts) == (["a"], ["a"])
+    lab.drain()
+    assert (lab.landed, lab.deliveries.texts) == (["a"], ["a"])
 
 
-def test_a_producer_is_replaced_once_when_the_offsets_of_groups_come_that_it_was_not_made_for(desk: Desk) -> None:
-    desk.positions.has_groups = True
-    desk.publish("a")
-    desk.drain()
-    desk.poll(3)
-    assert (desk.landed, len(desk.kafka.producers)) == (["a"], 2)
+def test_a_producer_is_replaced_once_when_the_offsets_of_groups_come_that_it_was_not_made_for(
+    lab: TransactionsLab,
+) -> None:
+    lab.positions.has_groups = True
+    lab.publish("a")
+    lab.drain()
+    lab.poll(3)
+    assert (lab.landed, len(lab.kafka.producers)) == (["a"], 2)
 
 
 def test_a_producer_that_was_made_for_the_offsets_of_groups_is_not_replaced(clock: ManualClock) -> None:
-    desk = Desk(clock, positions=PlannedPositions(has_groups=True))
-    desk.publish("a")
-    desk.drain()
-    assert (desk.landed, len(desk.kafka.producers)) == (["a"], 1)
+    lab = TransactionsLab(clock, positions=PlannedPositions(has_groups=True))
+    lab.publish("a")
+    lab.drain()
+    assert (lab.landed, len(lab.kafka.producers)) == (["a"], 1)
 
 
-def test_no_broker_is_reached_before_the_transactional_id_is_taken(desk: Desk) -> None:
-    assert desk.output.reach(0.1)
-    assert not desk.make(OTHER).reach(0.1)
+def test_no_broker_is_reached_before_the_transactional_id_is_taken(lab: TransactionsLab) -> None:
+    assert lab.output.reach(0.1)
+    assert not lab.make(OTHER).reach(0.1)
 
 
-def test_a_topic_for_which_the_client_waits_silently_is_looked_up_and_reported(desk: Desk) -> None:
-    desk.kafka.refused = {
+def test_a_topic_for_which_the_client_waits_silently_is_looked_up_and_reported(lab: TransactionsLab) -> None:
+    lab.kafka.refused = {
         "logs": KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART),
         "other": KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED),
     }
-    desk.publish("a")
-    desk.producer.paused = True
-    desk.clock.advance(STALLED)
-    desk.poll(5)
-    assert not desk.output.errors.topics_waiting, "it may be answered soon"
-    desk.clock.advance(INTERVAL)
-    desk.poll(5)
-    (words,) = desk.output.errors.waiting().values()
+    lab.publish("a")
+    lab.producer.paused = True
+    lab.clock.advance(STALLED)
+    lab.poll(5)
+    assert not lab.output.errors.topics_waiting, "it may be answered soon"
+    lab.clock.advance(INTERVAL)
+    lab.poll(5)
+    (words,) = lab.output.errors.waiting().values()
     assert "topic logs" in words
     assert "does not exist" in words
-    desk.kafka.refused.clear()
-    desk.clock.advance(STALLED)
-    desk.poll(10)  # by another producer, as the first is paused for good
-    desk.drain()
-    assert (desk.landed, desk.output.errors.topics_waiting) == (["a"], 0)
+    lab.kafka.refused.clear()
+    lab.clock.advance(STALLED)
+    lab.poll(10)  # by another producer, as the first is paused for good
+    lab.drain()
+    assert (lab.landed, lab.output.errors.topics_waiting) == (["a"], 0)
 
 
-def test_a_topic_that_was_created_again_before_the_first_look_up_gets_another_producer(desk: Desk) -> None:
-    desk.publish("a")
-    desk.producer.paused = True  # the client does not notice the new topic
-    desk.clock.advance(INTERVAL)
+def test_a_topic_that_was_created_again_before_the_first_look_up_gets_another_producer(lab: TransactionsLab) -> None:
+    lab.publish("a")
+    lab.producer.paused = True  # the client does not notice the new topic
+    lab.clock.advance(INTERVAL)
     for _ in range(MAX_SILENT + 1):
-        assert len(desk.kafka.producers) == 1
-        desk.clock.advance(STALLED)
-        desk.poll(5)
-    desk.drain()
-    assert (desk.landed, desk.output.errors.topics_waiting) == (["a"], 0)
+        assert len(lab.kafka.producers) == 1
+        lab.clock.advance(STALLED)
+        lab.poll(5)
+    lab.drain()
+    assert (lab.landed, lab.output.errors.topics_waiting) == (["a"], 0)
 
 
-def test_a_producer_whose_records_are_taken_slowly_is_not_replaced(desk: Desk) -> None:
-    desk.publish("a", "b", "c", "d", "e", "f", "g", "h")
-    desk.producer.paused = True
-    desk.clock.advance(INTERVAL)
+def test_a_producer_whose_records_are_taken_slowly_is_not_replaced(lab: TransactionsLab) -> None:
+    lab.publish("a", "b", "c", "d", "e", "f", "g", "h")
+    lab.producer.paused = True
+    lab.clock.advance(INTERVAL)
     for _ in range(2 * MAX_SILENT):
-        desk.clock.advance(STALLED)
-        desk.poll(5)
-        desk.producer.take(1)
-    assert len(desk.kafka.producers) == 1
+        lab.clock.advance(STALLED)
+        lab.poll(5)
+        lab.producer.take(1)
+    assert len(lab.kafka.producers) == 1
 
 
-def test_a_topic_is_looked_up_while_parts_wait_that_are_sent_alone(desk: Desk) -> None:
+def test_a_topic_is_looked_up_while_parts_wait_that_are_sent_alone(lab: TransactionsLab) -> None:
     refusals = iter([KafkaError.INVALID_RECORD])
-    desk.kafka.refuses = lambda request: next(refusals, None)
-    desk.publish("a", "b")
-    desk.drain_until(lambda: bool(desk.kafka.aborted))
-    desk.producer.paused = True
-    desk.kafka.refused = {"logs": KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART)}
+    lab.kafka.refuses = lambda request: next(refusals, None)
+    lab.publish("a", "b")
+    lab.drain_until(lambda: bool(lab.kafka.aborted))
+    lab.producer.paused = True
+    lab.kafka.refused = {"logs": KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART)}
     for _ in range(5):
-        desk.clock.advance(STALLED)
-        desk.poll(5)
-    assert desk.output.errors.topics_waiting == 1
+        lab.clock.advance(STALLED)
+        lab.poll(5)
+    assert lab.output.errors.topics_waiting == 1
 
 
-def test_a_topic_that_was_well_again_by_itself_replaces_no_producer_later(desk: Desk) -> None:
-    desk.kafka.refused = {"logs": KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART)}
-    desk.publish("a")
-    desk.producer.paused = True
-    desk.clock.advance(INTERVAL + STALLED)
-    desk.poll(5)
-    assert desk.output.errors.topics_waiting == 1
-    desk.kafka.refused.clear()
-    desk.producer.paused = False
-    desk.drain()
-    desk.publish("b", start=2)
-    desk.producer.paused = True
-    desk.clock.advance(INTERVAL + STALLED)
-    desk.poll(5)
-    desk.producer.paused = False
-    desk.drain()
-    assert (desk.landed, len(desk.kafka.producers)) == (["a", "b"], 1)
+def test_a_topic_that_was_well_again_by_itself_replaces_no_producer_later(lab: TransactionsLab) -> None:
+    lab.kafka.refused = {"logs": KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART)}
+    lab.publish("a")
+    lab.producer.paused = True
+    lab.clock.advance(INTERVAL + STALLED)
+    lab.poll(5)
+    assert lab.output.errors.topics_waiting == 1
+    lab.kafka.refused.clear()
+    lab.producer.paused = False
+    lab.drain()
+    lab.publish("b", start=2)
+    lab.producer.paused = True
+    lab.clock.advance(INTERVAL + STALLED)
+    lab.poll(5)
+    lab.producer.paused = False
+    lab.drain()
+    assert (lab.landed, len(lab.kafka.producers)) == (["a", "b"], 1)
 
 
-def test_the_topic_of_the_positions_is_looked_up_too(desk: Desk) -> None:
-    desk.kafka.refused = {POSITIONS: KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART)}
-    desk.publish("a")
-    desk.producer.paused = True
-    desk.clock.advance(INTERVAL + STALLED)
-    desk.poll(5)
-    assert POSITIONS in desk.output.errors.waiting()
+def test_the_topic_of_the_positions_is_looked_up_too(lab: TransactionsLab) -> None:
+    lab.kafka.refused = {POSITIONS: KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART)}
+    lab.publish("a")
+    lab.producer.paused = True
+    lab.clock.advance(INTERVAL + STALLED)
+    lab.poll(5)
+    assert POSITIONS in lab.output.errors.waiting()
 
 
-def test_close_waits_for_a_look_up_to_abort_the_transaction(desk: Desk) -> None:
-    desk.publish("a")
-    desk.producer.paused = True
-    desk.clock.advance(INTERVAL + STALLED)
-    desk.kafka.answer_after = 0.1
-    desk.output.poll(0.0)  # begins to look up
-    desk.output.close()
-    assert (desk.landed, desk.kafka.aborted) == ([], 1)
+def test_close_waits_for_a_look_up_to_abort_the_transaction(lab: TransactionsLab) -> None:
+    lab.publish("a")
+    lab.producer.paused = True
+    lab.clock.advance(INTERVAL + STALLED)
+    lab.kafka.answer_after = 0.1
+    lab.output.poll(0.0)  # begins to look up
+    lab.output.close()
+    assert (lab.landed, lab.kafka.aborted) == ([], 1)
 
 
 class Lost:
@@ -448,61 +454,63 @@ class Lost:
     def __init__(self) -> None:
         self.is_lost = False
 
-    def publish(self, desk: Desk, text: str) -> Batch:
+    def publish(self, lab: TransactionsLab, text: str) -> Batch:
         sent = batch([text], "partition", 0)
         sent = replace(sent, source=replace(sent.source, is_lost=lambda: self.is_lost))
-        desk.output.publish(sent)
+        lab.output.publish(sent)
         return sent
 
 
-def test_what_another_member_reads_again_is_left_out_of_the_transaction_and_the_rest_is_sent(desk: Desk) -> None:
+def test_what_another_member_reads_again_is_left_out_of_the_transaction_and_the_rest_is_sent(
+    lab: TransactionsLab,
+) -> None:
     partition = Lost()
-    given_up = partition.publish(desk, "theirs")
-    desk.publish("ours", file_id="f2")
-    desk.poll()
+    given_up = partition.publish(lab, "theirs")
+    lab.publish("ours", file_id="f2")
+    lab.poll()
     partition.is_lost = True
-    desk.drain()
-    assert desk.landed == ["ours"]
-    assert (desk.deliveries.lost, desk.deliveries.texts, desk.output.in_flight) == ([given_up], ["ours"], 0)
+    lab.drain()
+    assert lab.landed == ["ours"]
+    assert (lab.deliveries.lost, lab.deliveries.texts, lab.output.in_flight) == ([given_up], ["ours"], 0)
 
 
-def test_a_commit_that_is_refused_because_of_a_rebalance_leaves_out_what_was_lost(desk: Desk) -> None:
+def test_a_commit_that_is_refused_because_of_a_rebalance_leaves_out_what_was_lost(lab: TransactionsLab) -> None:
     partition = Lost()
 
     def lose(producer: object) -> None:
         partition.is_lost = True
         raise failure(KafkaError.ILLEGAL_GENERATION, abort=True)
 
-    partition.publish(desk, "theirs")
-    desk.positions.refuse = lose
-    desk.drain()
-    assert (desk.landed, desk.positions.drops, desk.kafka.aborted) == ([], 1, 1)
-    desk.positions.refuse = lambda producer: None
-    desk.publish("next", file_id="f2")
-    desk.drain()
-    assert desk.landed == ["next"]
+    partition.publish(lab, "theirs")
+    lab.positions.refuse = lose
+    lab.drain()
+    assert (lab.landed, lab.positions.drops, lab.kafka.aborted) == ([], 1, 1)
+    lab.positions.refuse = lambda producer: None
+    lab.publish("next", file_id="f2")
+    lab.drain()
+    assert lab.landed == ["next"]
 
 
-def test_offsets_are_added_once_to_a_transaction_whose_commit_is_tried_again(desk: Desk) -> None:
-    desk.kafka.fail("commit_transaction", failure(KafkaError._TIMED_OUT, retriable=True))
-    desk.publish("a")
-    desk.drain()
-    assert (desk.landed, desk.positions.added) == (["a"], 1)
+def test_offsets_are_added_once_to_a_transaction_whose_commit_is_tried_again(lab: TransactionsLab) -> None:
+    lab.kafka.fail("commit_transaction", failure(KafkaError._TIMED_OUT, retriable=True))
+    lab.publish("a")
+    lab.drain()
+    assert (lab.landed, lab.positions.added) == (["a"], 1)
 
 
 def test_a_call_for_offsets_that_does_not_return_has_the_producer_replaced(clock: ManualClock) -> None:
-    desk, returns = Desk(clock, patience=Backoff(0.05, 0.05)), threading.Event()
-    stuck = desk.producer
+    lab, returns = TransactionsLab(clock, patience=Backoff(0.05, 0.05)), threading.Event()
+    stuck = lab.producer
 
     def add(producer: object) -> None:
         if producer is stuck:
             returns.wait()
 
-    desk.positions.refuse = add
-    desk.publish("a")
-    desk.drain()
-    assert desk.landed == ["a"]
-    assert desk.producer is not stuck
+    lab.positions.refuse = add
+    lab.publish("a")
+    lab.drain()
+    assert lab.landed == ["a"]
+    assert lab.producer is not stuck
     returns.set()
 
 
@@ -534,13 +542,13 @@ def test_the_patience_with_offsets_grows_until_they_are_taken() -> None:
     returns.set()
 
 
-def test_what_an_abort_takes_back_is_no_problem_of_the_topic_of_positions(desk: Desk) -> None:
-    desk.producer.paused = True
-    desk.publish("a")
-    desk.clock.advance(INTERVAL)
-    desk.poll()
-    assert len(desk.producer) == 3  # the record, who commits, and the position
-    desk.producer.purge()
-    desk.producer.paused = False
-    desk.drain()
-    assert (desk.landed, desk.kafka.aborted, desk.output.errors.counts()) == (["a"], 1, {})
+def test_what_an_abort_takes_back_is_no_problem_of_the_topic_of_positions(lab: TransactionsLab) -> None:
+    lab.producer.paused = True
+    lab.publish("a")
+    lab.clock.advance(INTERVAL)
+    lab.poll()
+    assert len(lab.producer) == 3  # the record, who commits, and the position
+    lab.producer.purge()
+    lab.producer.paused = False
+    lab.drain()
+    assert (lab.landed, lab.kafka.aborted, lab.output.errors.counts()) == (["a"], 1, {})

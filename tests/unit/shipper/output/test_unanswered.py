@@ -16,7 +16,7 @@ from tests.fakes import ManualClock, MemoryKafka, Sent, kafka_context
 STUCK, OTHER = "stuck", "other"  # files
 
 
-class Desk:
+class UnansweredLab:
     def __init__(self, clock: ManualClock) -> None:
         self.clock = clock
         self.kafka = MemoryKafka()
@@ -47,131 +47,135 @@ class Desk:
 
 
 @pytest.fixture
-def desk(clock: ManualClock, caplog: pytest.LogCaptureFixture) -> Desk:
+def lab(clock: ManualClock, caplog: pytest.LogCaptureFixture) -> UnansweredLab:
     caplog.set_level("INFO")
-    desk = Desk(clock)
-    desk.publish(OTHER)
-    desk.poll()
-    desk.kafka.leaderless = {STUCK}
-    return desk
+    lab = UnansweredLab(clock)
+    lab.publish(OTHER)
+    lab.poll()
+    lab.kafka.leaderless = {STUCK}
+    return lab
 
 
 def test_what_waits_while_later_records_are_delivered_is_named_once_a_minute(
-    desk: Desk, caplog: pytest.LogCaptureFixture
+    lab: UnansweredLab, caplog: pytest.LogCaptureFixture
 ) -> None:
-    desk.publish(STUCK)
-    desk.pass_time(LONG, OTHER)
+    lab.publish(STUCK)
+    lab.pass_time(LONG, OTHER)
     assert not caplog.records
-    desk.pass_time(2 * INTERVAL, OTHER)
-    (words,) = desk.errors.waiting().values()
+    lab.pass_time(2 * INTERVAL, OTHER)
+    (words,) = lab.errors.waiting().values()
     assert "about records of /var/log/app.log; a partition of the topic has no leader" in words
     assert "kafka-topics.sh --describe" in words
-    assert desk.metrics.topics_waiting == 1
-    desk.pass_time(50, OTHER)
+    assert lab.metrics.topics_waiting == 1
+    lab.pass_time(50, OTHER)
     assert [record.getMessage() for record in caplog.records] == [
         f"{words}. Events are kept and sent when it works again; nothing is lost"
     ]
-    desk.pass_time(10, OTHER)
+    lab.pass_time(10, OTHER)
     assert len(caplog.records) == 2
 
 
-def test_it_is_over_when_they_have_their_answer(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
-    desk.publish(STUCK)
-    desk.pass_time(LONG + 10, OTHER)
-    desk.kafka.leaderless = set()
-    desk.pass_time(10, OTHER)
-    assert desk.errors.waiting() == {}
-    assert desk.metrics.topics_waiting == 0
+def test_it_is_over_when_they_have_their_answer(lab: UnansweredLab, caplog: pytest.LogCaptureFixture) -> None:
+    lab.publish(STUCK)
+    lab.pass_time(LONG + 10, OTHER)
+    lab.kafka.leaderless = set()
+    lab.pass_time(10, OTHER)
+    assert lab.errors.waiting() == {}
+    assert lab.metrics.topics_waiting == 0
     assert caplog.messages[-1] == "Kafka (topic logs at a:9092): all that was sent has an answer again"
 
 
-def test_the_number_of_files_that_wait_is_named(desk: Desk) -> None:
-    desk.kafka.leaderless = {STUCK, "second"}
+def test_the_number_of_files_that_wait_is_named(lab: UnansweredLab) -> None:
+    lab.kafka.leaderless = {STUCK, "second"}
     for file_id in (STUCK, "second", STUCK):
-        desk.publish(file_id)
-    desk.pass_time(LONG + 10, OTHER)
-    assert "records of /var/log/app.log and 1 more;" in desk.errors.waiting()["logs"]
+        lab.publish(file_id)
+    lab.pass_time(LONG + 10, OTHER)
+    assert "records of /var/log/app.log and 1 more;" in lab.errors.waiting()["logs"]
 
 
-def test_each_topic_of_them_is_named(desk: Desk) -> None:
-    desk.topics = Topics("audit")
-    desk.publish(STUCK)
-    desk.topics = Topics("logs")
-    desk.pass_time(LONG + 10, OTHER)
-    assert list(desk.errors.waiting()) == ["audit"]
+def test_each_topic_of_them_is_named(lab: UnansweredLab) -> None:
+    lab.topics = Topics("audit")
+    lab.publish(STUCK)
+    lab.topics = Topics("logs")
+    lab.pass_time(LONG + 10, OTHER)
+    assert list(lab.errors.waiting()) == ["audit"]
 
 
-def test_where_nothing_is_delivered_and_no_error_says_why_it_is_named_too(desk: Desk) -> None:
+def test_where_nothing_is_delivered_and_no_error_says_why_it_is_named_too(lab: UnansweredLab) -> None:
     """As when what waits has filled the queue."""
-    desk.publish(STUCK)
-    desk.pass_time(LONG)
-    assert list(desk.errors.waiting()) == ["logs"]
+    lab.publish(STUCK)
+    lab.pass_time(LONG)
+    assert list(lab.errors.waiting()) == ["logs"]
 
 
-def test_an_outage_that_is_known_is_not_reported_twice(desk: Desk) -> None:
-    desk.kafka.clients[-1].lose_connection()
-    desk.publish(STUCK)
-    desk.pass_time(2 * LONG)
-    assert desk.errors.waiting() == {}
+def test_an_outage_that_is_known_is_not_reported_twice(lab: UnansweredLab) -> None:
+    lab.kafka.clients[-1].lose_connection()
+    lab.publish(STUCK)
+    lab.pass_time(2 * LONG)
+    assert lab.errors.waiting() == {}
 
 
-def test_an_error_that_follows_the_silence_is_no_answer(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
-    desk.publish(STUCK)
-    desk.pass_time(LONG + INTERVAL)
-    desk.kafka.clients[-1].lose_connection()
-    desk.pass_time(LONG)
-    assert list(desk.errors.waiting()) == ["logs"]
+def test_an_error_that_follows_the_silence_is_no_answer(lab: UnansweredLab, caplog: pytest.LogCaptureFixture) -> None:
+    lab.publish(STUCK)
+    lab.pass_time(LONG + INTERVAL)
+    lab.kafka.clients[-1].lose_connection()
+    lab.pass_time(LONG)
+    assert list(lab.errors.waiting()) == ["logs"]
     assert "has an answer again" not in caplog.text
-    desk.kafka.leaderless = set()
-    desk.pass_time(2 * INTERVAL)
-    assert desk.errors.waiting() == {}
+    lab.kafka.leaderless = set()
+    lab.pass_time(2 * INTERVAL)
+    assert lab.errors.waiting() == {}
     assert "has an answer again" in caplog.text
 
 
-def test_the_end_of_what_was_not_logged_is_not_logged_either(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_end_of_what_was_not_logged_is_not_logged_either(
+    lab: UnansweredLab, caplog: pytest.LogCaptureFixture
+) -> None:
     for _ in range(2):  # the second time within a minute
-        desk.kafka.leaderless = {STUCK}
-        desk.publish(STUCK)
-        desk.pass_time(LONG + 2 * INTERVAL, OTHER)
-        assert list(desk.errors.waiting()) == ["logs"]
-        desk.kafka.leaderless = set()
-        desk.pass_time(INTERVAL, OTHER)
+        lab.kafka.leaderless = {STUCK}
+        lab.publish(STUCK)
+        lab.pass_time(LONG + 2 * INTERVAL, OTHER)
+        assert list(lab.errors.waiting()) == ["logs"]
+        lab.kafka.leaderless = set()
+        lab.pass_time(INTERVAL, OTHER)
     assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]
 
 
-def test_a_slow_network_is_no_silence(desk: Desk) -> None:
-    desk.kafka.leaderless = set()
-    desk.kafka.request_records = 1
+def test_a_slow_network_is_no_silence(lab: UnansweredLab) -> None:
+    lab.kafka.leaderless = set()
+    lab.kafka.request_records = 1
     for number in range(int(4 * LONG / INTERVAL)):
-        desk.publish(f"f{number}")
+        lab.publish(f"f{number}")
     for _ in range(int(3 * LONG / INTERVAL)):
-        desk.output.poll(0)
-        assert desk.errors.waiting() == {}
-        desk.clock.advance(INTERVAL)
-    assert desk.output.in_flight
+        lab.output.poll(0)
+        assert lab.errors.waiting() == {}
+        lab.clock.advance(INTERVAL)
+    assert lab.output.in_flight
 
 
 def refuse_stuck(request: Sequence[Sent]) -> list[int | None]:
     return [KafkaError._TRANSPORT if sent.key == STUCK else None for sent in request]
 
 
-def test_what_failed_has_its_answer_however_long_it_waits(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
-    desk.kafka.leaderless = set()
-    desk.kafka.verdict = refuse_stuck
-    desk.publish(STUCK)
-    desk.pass_time(5 * LONG, OTHER)
+def test_what_failed_has_its_answer_however_long_it_waits(lab: UnansweredLab, caplog: pytest.LogCaptureFixture) -> None:
+    lab.kafka.leaderless = set()
+    lab.kafka.verdict = refuse_stuck
+    lab.publish(STUCK)
+    lab.pass_time(5 * LONG, OTHER)
     assert "the connection broke" in caplog.text
     assert "no answer" not in caplog.text
 
 
-def test_what_is_sent_again_has_its_time_from_the_beginning(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
-    desk.kafka.leaderless = set()
-    desk.kafka.verdict = refuse_stuck
-    desk.publish(STUCK)
-    desk.pass_time(LONG, OTHER)
-    desk.kafka.leaderless = {STUCK}
-    desk.pass_time(LONG, OTHER)
-    assert desk.metrics.batches_retried > 4
+def test_what_is_sent_again_has_its_time_from_the_beginning(
+    lab: UnansweredLab, caplog: pytest.LogCaptureFixture
+) -> None:
+    lab.kafka.leaderless = set()
+    lab.kafka.verdict = refuse_stuck
+    lab.publish(STUCK)
+    lab.pass_time(LONG, OTHER)
+    lab.kafka.leaderless = {STUCK}
+    lab.pass_time(LONG, OTHER)
+    assert lab.metrics.batches_retried > 4
     assert "no answer" not in caplog.text
-    desk.pass_time(LONG, OTHER)
+    lab.pass_time(LONG, OTHER)
     assert "no answer" in caplog.text

@@ -24,7 +24,7 @@ output.kafka:
 """
 
 
-class Lab:
+class OutputCheckLab:
     def __init__(self, directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
         self.certificates = CertificateDirectory(directory)
         self._config = directory / "shipper.yml"
@@ -41,11 +41,11 @@ class Lab:
 
 
 @pytest.fixture
-def lab(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Lab:
-    return Lab(tmp_path, capsys)
+def lab(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> OutputCheckLab:
+    return OutputCheckLab(tmp_path, capsys)
 
 
-def test_all_problems_of_the_certificates_have_their_lines(lab: Lab) -> None:
+def test_all_problems_of_the_certificates_have_their_lines(lab: OutputCheckLab) -> None:
     certificate, _ = lab.certificates.issue()
     _, key = lab.certificates.issue("other", passphrase="open")
     ssl = f"  ssl:\n    certificate_authorities:\n      - /no/ca.pem\n    certificate: {certificate}\n    key: {key}\n"
@@ -58,7 +58,7 @@ def test_all_problems_of_the_certificates_have_their_lines(lab: Lab) -> None:
     ]
 
 
-def test_good_certificates_are_ok_and_an_expired_one_is_a_warning(lab: Lab) -> None:
+def test_good_certificates_are_ok_and_an_expired_one_is_a_warning(lab: OutputCheckLab) -> None:
     authority, (certificate, key) = lab.certificates.authorities(), lab.certificates.issue()
     ssl = f"  ssl: {{certificate_authorities: {authority}, certificate: {certificate}, key: {key}}}\n"
     assert lab.test(ssl) == (0, ["Config OK"])
@@ -88,7 +88,7 @@ def test_good_certificates_are_ok_and_an_expired_one_is_a_warning(lab: Lab) -> N
     ],
 )
 def test_what_the_client_would_refuse_at_the_start_is_reported(
-    options: str, where: str, message: str, lab: Lab
+    options: str, where: str, message: str, lab: OutputCheckLab
 ) -> None:
     code, (line,) = lab.test(options)
     assert code == 1
@@ -105,11 +105,11 @@ def test_what_the_client_would_refuse_at_the_start_is_reported(
         "  username: u\n  password: p\n  sasl.mechanism: SCRAM-SHA-256\n",
     ],
 )
-def test_what_the_client_can_do_is_ok(options: str, lab: Lab) -> None:
+def test_what_the_client_can_do_is_ok(options: str, lab: OutputCheckLab) -> None:
     assert lab.test(options) == (0, ["Config OK"])
 
 
-def test_no_token_is_requested_for_the_test_of_a_configuration(lab: Lab) -> None:
+def test_no_token_is_requested_for_the_test_of_a_configuration(lab: OutputCheckLab) -> None:
     with socket.create_server(("127.0.0.1", 0)) as provider:
         url = f"http://127.0.0.1:{provider.getsockname()[1]}/token"
         oauth = f"{{token_endpoint_url: '{url}', client_id: a, client_secret: b}}"
@@ -119,7 +119,7 @@ def test_no_token_is_requested_for_the_test_of_a_configuration(lab: Lab) -> None
             provider.accept()
 
 
-def test_the_registry_is_shown_whatever_is_wrong_with_the_certificates(lab: Lab) -> None:
+def test_the_registry_is_shown_whatever_is_wrong_with_the_certificates(lab: OutputCheckLab) -> None:
     code, lines = lab.test("  ssl: {certificate_authorities: [/no/ca.pem]}\n", ("registry", "list"))
     assert not any("/no/ca.pem" in line for line in lines), (code, lines)
 

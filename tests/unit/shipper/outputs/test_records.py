@@ -48,7 +48,7 @@ def config(tmp_path: Path, output: str) -> ShipperConfig:
 
 
 @dataclass
-class Desk:
+class RecordsLab:
     clock: ManualClock
     kafka: MemoryKafka = field(default_factory=MemoryKafka)
     deliveries: RecordedDeliveries = field(default_factory=RecordedDeliveries)
@@ -64,8 +64,8 @@ class Desk:
 @pytest.mark.parametrize("options", KAFKA)
 def test_a_tap_shows_what_kafka_gets(options: str, tmp_path: Path, clock: ManualClock) -> None:
     loaded = config(tmp_path, f"output.kafka: {{hosts: [h], {options}}}")
-    desk, events = Desk(clock), batch_of(EVENTS)
-    output = desk.output(loaded)
+    lab, events = RecordsLab(clock), batch_of(EVENTS)
+    output = lab.output(loaded)
     output.publish(events)
     while output.in_flight:
         output.poll(0)
@@ -80,7 +80,7 @@ def test_a_tap_shows_what_kafka_gets(options: str, tmp_path: Path, clock: Manual
             item.value,
             [(name, MASK if name in configured else text) for name, text in item.headers],
         )
-        for item in desk.kafka.sent
+        for item in lab.kafka.sent
     ]
     assert shown == sorted(sent)
     assert {sample.path for sample in samples} == {events.source.path}

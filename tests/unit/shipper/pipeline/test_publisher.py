@@ -14,7 +14,7 @@ from tests.builders import batch, encoder
 from tests.fakes import ManualClock, MemoryOutput
 
 
-class Desk:
+class PublisherLab:
     """A publisher between a queue and an output, and one file's ledger behind it."""
 
     def __init__(self, directory: Path, clock: ManualClock) -> None:
@@ -45,77 +45,77 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, clock: ManualClock) -> Desk:
-    return Desk(tmp_path, clock)
+def lab(tmp_path: Path, clock: ManualClock) -> PublisherLab:
+    return PublisherLab(tmp_path, clock)
 
 
-def test_a_delivered_batch_is_resolved_and_its_room_is_free(desk: Desk) -> None:
-    desk.put("a", "b")
-    desk.step()
-    assert desk.arrived == ["a", "b"]
-    assert (desk.ledger.position, desk.queue.events) == (4, 0)
-    assert (desk.metrics.events_acked, desk.metrics.bytes_acked) == (2, 4)
+def test_a_delivered_batch_is_resolved_and_its_room_is_free(lab: PublisherLab) -> None:
+    lab.put("a", "b")
+    lab.step()
+    assert lab.arrived == ["a", "b"]
+    assert (lab.ledger.position, lab.queue.events) == (4, 0)
+    assert (lab.metrics.events_acked, lab.metrics.bytes_acked) == (2, 4)
 
 
-def test_the_time_from_the_hand_over_to_the_acknowledgement_is_measured(desk: Desk) -> None:
-    desk.output.holding = True
-    desk.put("a")
-    desk.step()
-    desk.clock.advance(3)
-    desk.output.arrive()
-    desk.output.acknowledge()
-    distribution = desk.publisher.latency.distribution()
+def test_the_time_from_the_hand_over_to_the_acknowledgement_is_measured(lab: PublisherLab) -> None:
+    lab.output.holding = True
+    lab.put("a")
+    lab.step()
+    lab.clock.advance(3)
+    lab.output.arrive()
+    lab.output.acknowledge()
+    distribution = lab.publisher.latency.distribution()
     assert (distribution.count, distribution.total) == (1, 3)
 
 
-def test_before_the_acknowledgement_nothing_is_resolved(desk: Desk) -> None:
-    desk.output.holding = True
-    desk.put("a")
-    desk.step()
-    desk.output.arrive()
-    assert (desk.ledger.position, desk.queue.events, desk.metrics.events_acked) == (0, 1, 0)
-    desk.output.acknowledge()
-    assert desk.ledger.position == 2
+def test_before_the_acknowledgement_nothing_is_resolved(lab: PublisherLab) -> None:
+    lab.output.holding = True
+    lab.put("a")
+    lab.step()
+    lab.output.arrive()
+    assert (lab.ledger.position, lab.queue.events, lab.metrics.events_acked) == (0, 1, 0)
+    lab.output.acknowledge()
+    assert lab.ledger.position == 2
 
 
-def test_acknowledgements_in_any_order_move_the_position_in_order(desk: Desk) -> None:
-    desk.output.holding = True
-    desk.put("a")
-    desk.put("b")
-    desk.step()
-    desk.output.arrive()
-    desk.output.acknowledge([1])
-    assert desk.ledger.position == 0
-    desk.output.acknowledge()
-    assert desk.ledger.position == 4
+def test_acknowledgements_in_any_order_move_the_position_in_order(lab: PublisherLab) -> None:
+    lab.output.holding = True
+    lab.put("a")
+    lab.put("b")
+    lab.step()
+    lab.output.arrive()
+    lab.output.acknowledge([1])
+    assert lab.ledger.position == 0
+    lab.output.acknowledge()
+    assert lab.ledger.position == 4
 
 
-def test_a_batch_without_events_is_resolved_without_the_output(desk: Desk) -> None:
+def test_a_batch_without_events_is_resolved_without_the_output(lab: PublisherLab) -> None:
     made = batch([])
     made.messages.end = 3
-    made.resolve = desk.ledger.track(3)
-    desk.queue.put(made)
-    desk.output.room = 0
-    desk.step()
-    assert desk.ledger.position == 3
+    made.resolve = lab.ledger.track(3)
+    lab.queue.put(made)
+    lab.output.room = 0
+    lab.step()
+    assert lab.ledger.position == 3
 
 
-def test_a_batch_that_the_output_has_no_room_for_is_offered_again(desk: Desk) -> None:
-    desk.output.room = 1
-    desk.output.holding = True
+def test_a_batch_that_the_output_has_no_room_for_is_offered_again(lab: PublisherLab) -> None:
+    lab.output.room = 1
+    lab.output.holding = True
     for text in "abc":
-        desk.put(text)
-    desk.step()
-    desk.output.holding = False
+        lab.put(text)
+    lab.step()
+    lab.output.holding = False
     for _ in range(3):
-        desk.step()
-    assert desk.arrived == ["a", "b", "c"]
+        lab.step()
+    assert lab.arrived == ["a", "b", "c"]
 
 
-def test_a_rejected_event_is_in_the_dead_letter_before_it_is_resolved(desk: Desk) -> None:
-    desk.output.refuse = lambda text: "too large" if text == "bad" else None
-    made = desk.put("good", "bad")
-    letters = desk.directory / "dead.ndjson"
+def test_a_rejected_event_is_in_the_dead_letter_before_it_is_resolved(lab: PublisherLab) -> None:
+    lab.output.refuse = lambda text: "too large" if text == "bad" else None
+    made = lab.put("good", "bad")
+    letters = lab.directory / "dead.ndjson"
     resolve = made.resolve
     seen: list[str] = []
 
@@ -124,47 +124,47 @@ def test_a_rejected_event_is_in_the_dead_letter_before_it_is_resolved(desk: Desk
         resolve()
 
     made.resolve = look_and_resolve
-    desk.step()
+    lab.step()
     assert [json.loads(text)["message"] for text in seen] == ["bad"]
-    assert desk.arrived == ["good"]
-    assert desk.ledger.position == made.messages.end
-    assert (desk.metrics.events_acked, desk.metrics.events_dead_lettered) == (1, 1)
+    assert lab.arrived == ["good"]
+    assert lab.ledger.position == made.messages.end
+    assert (lab.metrics.events_acked, lab.metrics.events_dead_lettered) == (1, 1)
 
 
 def test_while_the_dead_letter_cannot_be_written_nothing_is_resolved(
-    desk: Desk, caplog: pytest.LogCaptureFixture
+    lab: PublisherLab, caplog: pytest.LogCaptureFixture
 ) -> None:
-    desk.output.refuse = lambda text: "too large" if text == "bad" else None
-    desk.directory.rmdir()
-    desk.put("bad")
-    desk.put("next")
-    desk.step()
-    assert (desk.ledger.position, desk.metrics.events_dead_lettered) == (0, 0)
-    assert desk.publisher.letters_waiting == 1
+    lab.output.refuse = lambda text: "too large" if text == "bad" else None
+    lab.directory.rmdir()
+    lab.put("bad")
+    lab.put("next")
+    lab.step()
+    assert (lab.ledger.position, lab.metrics.events_dead_lettered) == (0, 0)
+    assert lab.publisher.letters_waiting == 1
     assert "No such file or directory" in caplog.text
-    desk.directory.mkdir()
-    desk.step()
-    assert desk.ledger.position == 0
-    desk.clock.advance(RETRY_INTERVAL)
-    desk.step()
-    assert (desk.ledger.position, desk.metrics.events_dead_lettered, desk.queue.events) == (9, 1, 0)
-    assert (desk.publisher.letters_waiting, [row.count for row in desk.publisher.letters.rows()]) == (0, [1])
+    lab.directory.mkdir()
+    lab.step()
+    assert lab.ledger.position == 0
+    lab.clock.advance(RETRY_INTERVAL)
+    lab.step()
+    assert (lab.ledger.position, lab.metrics.events_dead_lettered, lab.queue.events) == (9, 1, 0)
+    assert (lab.publisher.letters_waiting, [row.count for row in lab.publisher.letters.rows()]) == (0, [1])
 
 
 def test_a_disk_that_refuses_dead_letters_is_not_asked_for_each_of_them(
-    desk: Desk, caplog: pytest.LogCaptureFixture
+    lab: PublisherLab, caplog: pytest.LogCaptureFixture
 ) -> None:
-    desk.output.refuse = lambda text: "too large"
-    desk.directory.rmdir()
+    lab.output.refuse = lambda text: "too large"
+    lab.directory.rmdir()
     for _ in range(20):
-        desk.put("bad")
-        desk.step()
+        lab.put("bad")
+        lab.step()
     assert len(caplog.records) == 1
-    desk.directory.mkdir()
-    desk.clock.advance(RETRY_INTERVAL)
-    desk.step()
-    assert desk.metrics.events_dead_lettered == 20
-    assert desk.ledger.position == desk.ledger.tracked
+    lab.directory.mkdir()
+    lab.clock.advance(RETRY_INTERVAL)
+    lab.step()
+    assert lab.metrics.events_dead_lettered == 20
+    assert lab.ledger.position == lab.ledger.tracked
 
 
 class SlowLetters:
@@ -179,35 +179,35 @@ class SlowLetters:
         self._clock.advance(0.1)
 
 
-def test_a_step_ends_soon_though_letters_are_slow_to_save_and_the_next_one_continues(desk: Desk) -> None:
-    desk.publisher = Publisher(desk.queue, SlowLetters(desk.clock), desk.metrics, desk.clock)
-    desk.output = MemoryOutput(encoder(), desk.publisher)
-    desk.output.refuse = lambda text: "too large"
+def test_a_step_ends_soon_though_letters_are_slow_to_save_and_the_next_one_continues(lab: PublisherLab) -> None:
+    lab.publisher = Publisher(lab.queue, SlowLetters(lab.clock), lab.metrics, lab.clock)
+    lab.output = MemoryOutput(encoder(), lab.publisher)
+    lab.output.refuse = lambda text: "too large"
     for _ in range(20):
-        desk.put("bad")
-    assert desk.publisher.next_step == float("inf")
-    before = desk.clock.monotonic()
-    desk.step()
-    assert 0 < desk.metrics.events_dead_lettered < 20
-    assert desk.clock.monotonic() - before <= MAX_SAVING_SECONDS + 0.1
-    assert desk.publisher.next_step <= desk.clock.monotonic()
+        lab.put("bad")
+    assert lab.publisher.next_step == float("inf")
+    before = lab.clock.monotonic()
+    lab.step()
+    assert 0 < lab.metrics.events_dead_lettered < 20
+    assert lab.clock.monotonic() - before <= MAX_SAVING_SECONDS + 0.1
+    assert lab.publisher.next_step <= lab.clock.monotonic()
     for _ in range(10):
-        desk.step()
-    assert desk.metrics.events_dead_lettered == 20
-    assert desk.ledger.position == desk.ledger.tracked
+        lab.step()
+    assert lab.metrics.events_dead_lettered == 20
+    assert lab.ledger.position == lab.ledger.tracked
 
 
-def test_letters_of_a_transaction_that_are_slow_to_save_are_asked_for_again(desk: Desk) -> None:
-    publisher = Publisher(desk.queue, SlowLetters(desk.clock), desk.metrics, desk.clock)
-    publisher.step(desk.output)
+def test_letters_of_a_transaction_that_are_slow_to_save_are_asked_for_again(lab: PublisherLab) -> None:
+    publisher = Publisher(lab.queue, SlowLetters(lab.clock), lab.metrics, lab.clock)
+    publisher.step(lab.output)
     rejected = [Rejection(0, "too large", "logs")]
-    assert publisher.save_rejected(desk.put("bad"), rejected)
-    desk.clock.advance(MAX_SAVING_SECONDS)
-    second = desk.put("bad")
+    assert publisher.save_rejected(lab.put("bad"), rejected)
+    lab.clock.advance(MAX_SAVING_SECONDS)
+    second = lab.put("bad")
     assert not publisher.save_rejected(second, rejected)
     assert publisher.letters_waiting == 1
-    desk.queue.get()
-    desk.queue.get()
-    publisher.step(desk.output)
+    lab.queue.get()
+    lab.queue.get()
+    publisher.step(lab.output)
     assert publisher.save_rejected(second, rejected)
     assert publisher.letters_waiting == 0

@@ -17,7 +17,7 @@ from log_shipper.shipper.processor.waiting import AsyncStep, WaitingChain
 from log_shipper.shipper.processors.dns import DnsConfig
 from tests.builders import batch, source
 from tests.fakes import ManualClock
-from tests.metadata_bench import MetadataBench
+from tests.metadata_lab import MetadataLab
 from tests.name_servers import FakeNames
 
 
@@ -116,9 +116,9 @@ def test_a_time_that_is_put_off_is_waited_for() -> None:
 
 @pytest.mark.parametrize("waited", [True, False])
 def test_what_waited_is_not_taken_apart_at_a_look_up_of_free_order(waited: bool) -> None:
-    bench, names = MetadataBench(), FakeNames({"web": Answer(("1.2.3.4",), 60)})
+    lab, names = MetadataLab(), FakeNames({"web": Answer(("1.2.3.4",), 60)})
     config = DnsConfig(kind="A", fields={"message": "ip"}, order="free")
-    agent = Agent(AsyncStep(names.step(config, bench.context), None), clock=bench.clock)
+    agent = Agent(AsyncStep(names.step(config, lab.context), None), clock=lab.clock)
     agent.read("web")
     names.answer()
     assert [text for text, _ in agent.sent()] == ["web"]

@@ -20,7 +20,7 @@ from log_shipper.shipper.processors.add_cloud_metadata import (
     chosen,
 )
 from tests.builders import messages, nothing
-from tests.metadata_bench import MetadataBench
+from tests.metadata_lab import MetadataLab
 from tests.metadata_services import DIGITALOCEAN, EKS, Cloud, MetadataServer
 from tests.processing import section
 
@@ -39,9 +39,9 @@ class Machine:
     """A machine, and an agent on it."""
 
     def __init__(self) -> None:
-        self.bench = MetadataBench()
+        self.lab = MetadataLab()
         self.woken = threading.Event()
-        self.context = replace(self.bench.context, wake=self.woken.set)
+        self.context = replace(self.lab.context, wake=self.woken.set)
 
     def step(
         self, server: MetadataServer, environment: Mapping[str, str] | None = None, **options: Any
@@ -57,8 +57,8 @@ class Machine:
         return made
 
     def waits(self, made: AddCloudMetadata) -> float:
-        until = made.waits_until(Batch(self.bench.source, messages(["x"]), 0.0, nothing))
-        return max(until - self.bench.clock.monotonic(), 0.0)
+        until = made.waits_until(Batch(self.lab.source, messages(["x"]), 0.0, nothing))
+        return max(until - self.lab.clock.monotonic(), 0.0)
 
 
 @pytest.fixture
@@ -71,8 +71,8 @@ def test_the_cloud_is_added_once_for_a_file(machine: Machine) -> None:
     with MetadataServer(DIGITALOCEAN) as server:
         made = machine.answered(server)
     assert machine.waits(made) == 0
-    assert [record["cloud"] for record in machine.bench.records(made)] == [DROPLET, DROPLET]
-    assert machine.bench.costs_nothing
+    assert [record["cloud"] for record in machine.lab.records(made)] == [DROPLET, DROPLET]
+    assert machine.lab.costs_nothing
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_an_object_of_the_event_is_kept_or_replaced_as_a_whole(
 ) -> None:
     with MetadataServer(EKS) as server:
         made = machine.answered(server, overwrite=overwrite)
-    (plain, record) = machine.bench.records(made, [{}, own])
+    (plain, record) = machine.lab.records(made, [{}, own])
     assert (plain["cloud"]["provider"], plain["orchestrator"]["cluster"]["name"]) == ("aws", "staging")
     added = {name: plain[name] for name in ("cloud", "orchestrator", "aws")}
     assert {name: record[name] for name in added} == added | expected
@@ -100,11 +100,11 @@ def test_events_wait_for_the_answer_no_longer_than_the_timeout(machine: Machine)
     with MetadataServer(DIGITALOCEAN, lambda request: released.wait(SECONDS)) as server:
         made = machine.step(server, timeout=2.0)
         assert machine.waits(made) == 2
-        machine.bench.clock.advance(2)
+        machine.lab.clock.advance(2)
         assert machine.waits(made) == 0
         released.set()
     assert machine.waits(made) == 0
-    assert "cloud" not in machine.bench.records(made)[0]
+    assert "cloud" not in machine.lab.records(made)[0]
 
 
 def wait_for_all_that_ask() -> None:
@@ -121,7 +121,7 @@ def test_all_inputs_ask_once_and_a_reload_asks_no_more(machine: Machine) -> None
         asked = len(server.asked)
         made = machine.step(server, overwrite=True)
         assert machine.waits(made) == 0
-        assert machine.bench.records(made)[0]["cloud"] == DROPLET
+        assert machine.lab.records(made)[0]["cloud"] == DROPLET
         assert len(server.asked) == asked
 
 

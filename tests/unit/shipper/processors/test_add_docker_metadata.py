@@ -14,7 +14,7 @@ from log_shipper.shipper.formats.json_fields import labelled
 from log_shipper.shipper.processor.metadata.runtime_files import RuntimeFiles
 from log_shipper.shipper.processors.add_docker_metadata import AddDockerMetadata, AddDockerMetadataConfig
 from tests.fakes import ManualClock
-from tests.metadata_bench import MetadataBench
+from tests.metadata_lab import MetadataLab
 
 ID = "ab" * 32
 OTHER = "cd" * 32
@@ -26,8 +26,8 @@ class Docker:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.bench = MetadataBench()
-        self.bench.open_file(f"/var/lib/docker/containers/{ID}/{ID}-json.log")
+        self.lab = MetadataLab()
+        self.lab.open_file(f"/var/lib/docker/containers/{ID}/{ID}-json.log")
         self.write(ID, "web")
 
     def write(self, identity: str, name: str) -> None:
@@ -39,10 +39,10 @@ class Docker:
 
     def step(self, **options: Any) -> AddDockerMetadata:
         config = AddDockerMetadataConfig(**({"hostfs": str(self.root), "host": ""} | options))
-        return AddDockerMetadata(config, self.bench.context)
+        return AddDockerMetadata(config, self.lab.context)
 
     def container(self, doc: Doc | None = None, **options: Any) -> Any:
-        return self.bench.records(self.step(**options), [doc or {}])[0].get("container")
+        return self.lab.records(self.step(**options), [doc or {}])[0].get("container")
 
 
 @pytest.fixture
@@ -52,25 +52,25 @@ def docker(tmp_path: Path) -> Docker:
 
 def test_the_container_is_that_of_the_path_once_for_a_file(docker: Docker) -> None:
     assert docker.container() == WEB
-    assert docker.bench.costs_nothing
+    assert docker.lab.costs_nothing
 
 
 def test_events_of_no_container_cost_nothing(docker: Docker) -> None:
-    docker.bench.open_file("/var/log/syslog")
+    docker.lab.open_file("/var/log/syslog")
     assert docker.container() is None
-    assert docker.bench.costs_nothing
+    assert docker.lab.costs_nothing
 
 
 def test_the_path_may_be_the_event_s_own(docker: Docker) -> None:
     own = {"log": {"file": {"path": f"/var/lib/docker/containers/{ID}/x.log"}}}
-    docker.bench.open_file("/var/log/syslog")
-    found = docker.bench.records(docker.step(), [{}, own])
+    docker.lab.open_file("/var/log/syslog")
+    found = docker.lab.records(docker.step(), [{}, own])
     assert [record.get("container") for record in found] == [None, WEB]
 
 
 def test_its_file_may_lie_beside_the_log_wherever_that_is(docker: Docker, tmp_path: Path) -> None:
     shutil.move(tmp_path / "var/lib/docker/containers", tmp_path / "elsewhere")
-    docker.bench.open_file(tmp_path / "elsewhere" / ID / f"{ID}-json.log")
+    docker.lab.open_file(tmp_path / "elsewhere" / ID / f"{ID}-json.log")
     index = len(tmp_path.parts)
     assert docker.container(match_source_index=index) == WEB
 
@@ -80,7 +80,7 @@ def test_one_beside_the_log_does_not_win_over_the_runtimes_own(docker: Docker, t
     forged = tmp_path / "logs" / ID
     forged.mkdir(parents=True)
     (forged / "config.v2.json").write_text(json.dumps({"ID": ID, "Name": "/forged", "Config": {"Image": "forged"}}))
-    docker.bench.open_file(forged / "x.log")
+    docker.lab.open_file(forged / "x.log")
     assert docker.container(match_source_index=len(forged.parts) - 2) == WEB
 
 
@@ -88,7 +88,7 @@ def test_a_named_pipe_in_the_place_of_its_file_stops_no_one(docker: Docker, tmp_
     directory = tmp_path / "logs" / OTHER
     directory.mkdir(parents=True)
     os.mkfifo(directory / "config.v2.json")
-    docker.bench.open_file(directory / "x.log")
+    docker.lab.open_file(directory / "x.log")
     assert docker.container(match_source_index=len(directory.parts) - 2) == {"id": OTHER}
 
 
@@ -131,23 +131,23 @@ def test_where_the_id_is_taken_from(
     (docker.root / "proc/7/cgroup").write_text(f"0::/system.slice/docker-{ID}.scope\n")
     docker.write(f"../{OTHER}", "elsewhere")
     if path:
-        docker.bench.open_file(path)
+        docker.lab.open_file(path)
     assert docker.container(doc, **options) == expected
 
 
 def names(docker: Docker, made: AddDockerMetadata) -> Any:
-    return docker.bench.records(made)[0]["container"].get("name")
+    return docker.lab.records(made)[0]["container"].get("name")
 
 
 def test_a_change_is_seen_after_a_few_seconds(docker: Docker) -> None:
     made = docker.step()
     assert names(docker, made) == "web"
     docker.write(ID, "renamed")
-    docker.bench.clock.advance(4)
+    docker.lab.clock.advance(4)
     assert names(docker, made) == "web"
-    docker.bench.clock.advance(2)
+    docker.lab.clock.advance(2)
     assert names(docker, made) == "renamed"
-    assert len(docker.bench.source.constants.derived) == 1
+    assert len(docker.lab.source.constants.derived) == 1
 
 
 def test_a_file_that_has_not_changed_is_not_read_again(docker: Docker) -> None:
@@ -157,18 +157,18 @@ def test_a_file_that_has_not_changed_is_not_read_again(docker: Docker) -> None:
     status = file.stat()
     docker.write(ID, "bew")
     os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
-    docker.bench.clock.advance(6)
+    docker.lab.clock.advance(6)
     assert names(docker, made) == "web"
 
 
 def test_the_container_of_a_process_is_looked_for_again_after_a_while(docker: Docker) -> None:
-    docker.bench.open_file("/x")
+    docker.lab.open_file("/x")
     made, seen = docker.step(), []
     (docker.root / "proc/7").mkdir(parents=True)
     for group, seconds in (("/init", 0), (f"/docker/{ID}", 20), (f"/docker/{ID}", 11)):
         (docker.root / "proc/7/cgroup").write_text(f"0::{group}\n")
-        docker.bench.clock.advance(seconds)
-        seen.append("container" in docker.bench.records(made, [{"process": {"pid": 7}}])[0])
+        docker.lab.clock.advance(seconds)
+        seen.append("container" in docker.lab.records(made, [{"process": {"pid": 7}}])[0])
     assert seen == [False, False, True]
 
 
@@ -183,7 +183,7 @@ def test_a_container_that_is_not_described_yet_is_looked_for_again(docker: Docke
     made = docker.step()
     assert names(docker, made) is None
     docker.write(ID, "web")
-    docker.bench.clock.advance(5)
+    docker.lab.clock.advance(5)
     assert names(docker, made) == "web"
 
 
@@ -191,7 +191,7 @@ def test_a_file_that_is_just_being_written_changes_nothing(docker: Docker) -> No
     made = docker.step()
     assert names(docker, made) == "web"
     (docker.root / f"var/lib/docker/containers/{ID}/config.v2.json").write_text('{"ID": "')
-    docker.bench.clock.advance(5)
+    docker.lab.clock.advance(5)
     assert names(docker, made) == "web"
 
 
@@ -199,11 +199,11 @@ def test_the_last_lines_of_a_deleted_container_still_have_its_name(docker: Docke
     made = docker.step()
     assert names(docker, made) == "web"
     shutil.rmtree(docker.root / "var")
-    docker.bench.clock.advance(50)
+    docker.lab.clock.advance(50)
     assert names(docker, made) == "web"
-    docker.bench.clock.advance(50)
+    docker.lab.clock.advance(50)
     assert names(docker, made) == "web"
-    docker.bench.clock.advance(61)
+    docker.lab.clock.advance(61)
     assert names(docker, made) is None
 
 

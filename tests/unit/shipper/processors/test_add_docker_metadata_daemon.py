@@ -21,7 +21,7 @@ from log_shipper.shipper.processors.add_docker_metadata import (
 )
 from tests.builders import messages, nothing
 from tests.docker_api import DockerApi
-from tests.metadata_bench import MetadataBench, collecting_nothing
+from tests.metadata_lab import MetadataLab, collecting_nothing
 
 ID, OTHER = "ab" * 32, "cd" * 32
 WEB = {"id": ID, "name": "web", "image": {"name": "nginx:1.25"}, "labels": {"com_example_team": "a"}}
@@ -33,13 +33,13 @@ class Host:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.docker = DockerApi(root / "docker.sock")
-        self.bench = MetadataBench()
+        self.lab = MetadataLab()
         self.woken = threading.Semaphore(0)
-        self.context = replace(self.bench.context, wake=self.woken.release)
+        self.context = replace(self.lab.context, wake=self.woken.release)
         self.read(ID)
 
     def read(self, identity: str) -> None:
-        self.bench.open_file(f"/var/lib/docker/containers/{identity}/{identity}-json.log")
+        self.lab.open_file(f"/var/lib/docker/containers/{identity}/{identity}-json.log")
 
     def step(self, **options: Any) -> AddDockerMetadata:
         given = {"host": f"unix://{self.docker.path}", "hostfs": str(self.root)} | options
@@ -61,12 +61,12 @@ class Host:
         (directory / "config.v2.json").write_text(json.dumps({"ID": identity, "Name": f"/{name}", "Config": {}}))
 
     def container(self, made: AddDockerMetadata, doc: Doc | None = None) -> Any:
-        return self.bench.records(made, [doc or {}])[0].get("container")
+        return self.lab.records(made, [doc or {}])[0].get("container")
 
     def waits(self, made: AddDockerMetadata) -> float:
         """Return how many seconds an event of the file waits, from now on."""
-        until = made.waits_until(Batch(self.bench.source, messages(["x"]), 0.0, nothing))
-        return max(until - self.bench.clock.monotonic(), 0.0)
+        until = made.waits_until(Batch(self.lab.source, messages(["x"]), 0.0, nothing))
+        return max(until - self.lab.clock.monotonic(), 0.0)
 
 
 @pytest.fixture
@@ -81,16 +81,16 @@ def test_a_container_is_that_of_the_path_once_for_a_file(host: Host) -> None:
     made = host.started()
     assert host.waits(made) == 0
     assert host.container(made) == WEB
-    assert host.bench.costs_nothing
+    assert host.lab.costs_nothing
     assert host.container(host.started(dedot=False))["labels"] == {"com": {"example": {"team": "a"}}}
 
 
 def test_a_short_id_is_enough(host: Host) -> None:
     host.docker.run(ID, "web")
     made = host.started(match_short_id=True, match_fields=("cid",))
-    host.bench.open_file(f"/var/lib/docker/containers/{ID[:12]}/x.log")
+    host.lab.open_file(f"/var/lib/docker/containers/{ID[:12]}/x.log")
     assert host.container(made)["name"] == "web"
-    host.bench.open_file("/var/log/syslog")
+    host.lab.open_file("/var/log/syslog")
     assert host.container(made, {"cid": ID[:12]})["id"] == ID
 
 
@@ -98,7 +98,7 @@ def test_a_container_is_found_by_a_process_or_a_field(host: Host) -> None:
     host.docker.run(ID, "web")
     (host.root / "proc/7").mkdir(parents=True)
     (host.root / "proc/7/cgroup").write_text(f"0::/system.slice/docker-{ID}.scope\n")
-    host.bench.open_file("/var/log/syslog")
+    host.lab.open_file("/var/log/syslog")
     made = host.started(match_fields=("cid",))
     assert host.waits(made) == 0
     assert host.container(made, {"process": {"pid": 7}})["name"] == "web"
@@ -127,7 +127,7 @@ def test_events_wait_for_the_first_list_no_longer_than_that(host: Host) -> None:
     host.docker.mute()
     made = host.step()
     assert host.waits(made) == LIST_PATIENCE
-    host.bench.clock.advance(LIST_PATIENCE)
+    host.lab.clock.advance(LIST_PATIENCE)
     assert host.waits(made) == 0
     assert host.container(made) == {"id": ID}
     assert not made._watcher.attempted  # type: ignore[union-attr]  # it has one
@@ -147,10 +147,10 @@ def test_events_of_a_new_container_wait_for_it(host: Host) -> None:
 def test_events_of_a_container_that_docker_does_not_know_wait_once(host: Host) -> None:
     made = host.started()
     assert host.waits(made) == CONTAINER_PATIENCE
-    host.bench.clock.advance(CONTAINER_PATIENCE)
+    host.lab.clock.advance(CONTAINER_PATIENCE)
     assert host.waits(made) == 0
     assert host.container(made) == {"id": ID}
-    host.bench.clock.advance(3600)
+    host.lab.clock.advance(3600)
     assert host.waits(made) == 0
 
 
@@ -160,13 +160,13 @@ def test_a_change_is_seen_and_derives_the_constants_of_a_file_again(host: Host) 
     assert host.container(made)["name"] == "web"
     host.docker.rename(ID, "shop")
     host.wait_until(lambda: host.container(made)["name"] == "shop")
-    watcher, derived = made._watcher, host.bench.batch.constants
+    watcher, derived = made._watcher, host.lab.batch.constants
     assert watcher is not None
     host.docker.stop(ID)
     host.wait_until(lambda: not watcher.containers()[0].is_running)
     assert host.container(made)["name"] == "shop"
-    assert host.bench.batch.constants is derived, "nothing that it adds has changed"
-    assert len(host.bench.source.constants.derived) == 1
+    assert host.lab.batch.constants is derived, "nothing that it adds has changed"
+    assert len(host.lab.source.constants.derived) == 1
 
 
 def test_the_last_lines_of_a_removed_container_still_have_its_name(host: Host) -> None:
@@ -177,9 +177,9 @@ def test_the_last_lines_of_a_removed_container_still_have_its_name(host: Host) -
     host.docker.remove(ID)
     host.wait_until(lambda: watcher.containers() == [])
     for _ in range(3):
-        host.bench.clock.advance(50)
+        host.lab.clock.advance(50)
         assert host.container(made)["name"] == "web"
-    host.bench.clock.advance(61)
+    host.lab.clock.advance(61)
     assert host.container(made) == {"id": ID}
 
 

@@ -16,7 +16,7 @@ from log_shipper.shipper.processors.add_host_metadata import (
     machine_id,
     operating_system,
 )
-from tests.metadata_bench import MetadataBench
+from tests.metadata_lab import MetadataLab
 
 DEBIAN = """\
 # a comment
@@ -31,8 +31,8 @@ UBUNTU = "NAME=Ubuntu\nID=ubuntu\nUBUNTU_CODENAME=noble\n"
 
 
 @pytest.fixture
-def bench() -> MetadataBench:
-    return MetadataBench()
+def lab() -> MetadataLab:
+    return MetadataLab()
 
 
 @pytest.fixture
@@ -47,8 +47,8 @@ def write(path: Path, content: str) -> None:
     path.write_text(content)
 
 
-def step(bench: MetadataBench, root: Path, **options: Any) -> AddHostMetadata:
-    return AddHostMetadata(AddHostMetadataConfig(**options), bench.context, root)
+def step(lab: MetadataLab, root: Path, **options: Any) -> AddHostMetadata:
+    return AddHostMetadata(AddHostMetadataConfig(**options), lab.context, root)
 
 
 @pytest.mark.parametrize(
@@ -108,10 +108,10 @@ def test_addresses_are_those_of_all_interfaces_but_the_loopback() -> None:
     assert all(len(mac) == 17 and mac == mac.upper() and ":" not in mac for mac in found.get("mac", []))
 
 
-def test_it_adds_the_facts_once_for_a_file(bench: MetadataBench, root: Path) -> None:
-    made = step(bench, root, netinfo=False)
-    record = bench.records(made)[0]
-    assert bench.costs_nothing
+def test_it_adds_the_facts_once_for_a_file(lab: MetadataLab, root: Path) -> None:
+    made = step(lab, root, netinfo=False)
+    record = lab.records(made)[0]
+    assert lab.costs_nothing
     assert record["host"] == {
         "name": "web-1",
         "hostname": os.uname().nodename,
@@ -143,48 +143,46 @@ def test_it_adds_the_facts_once_for_a_file(bench: MetadataBench, root: Path) -> 
     ],
 )
 def test_what_the_event_has_is_kept_or_replaced(
-    bench: MetadataBench, root: Path, options: dict[str, Any], static: Doc, doc: Doc, expected: Doc
+    lab: MetadataLab, root: Path, options: dict[str, Any], static: Doc, doc: Doc, expected: Doc
 ) -> None:
-    found = bench.records(step(bench, root, **options), [doc])[0]["host"]
+    found = lab.records(step(lab, root, **options), [doc])[0]["host"]
     assert {name: found.get(name) for name in expected} == expected
 
 
-def test_an_event_whose_host_is_no_object_says_so(bench: MetadataBench, root: Path) -> None:
-    record = bench.records(step(bench, root), [{"host": "text"}])[0]
+def test_an_event_whose_host_is_no_object_says_so(lab: MetadataLab, root: Path) -> None:
+    record = lab.records(step(lab, root), [{"host": "text"}])[0]
     assert record["host"] == "text"
     assert record["error"]["type"] == "add_host_metadata"
-    assert bench.metrics.processor_failures == 1
+    assert lab.metrics.processor_failures == 1
 
 
 @pytest.mark.parametrize(("seconds", "seen"), [(299, "abc123"), (300, "changed")])
-def test_facts_are_looked_up_again_after_their_time(
-    bench: MetadataBench, root: Path, seconds: float, seen: str
-) -> None:
-    made = step(bench, root)
-    bench.records(made)
+def test_facts_are_looked_up_again_after_their_time(lab: MetadataLab, root: Path, seconds: float, seen: str) -> None:
+    made = step(lab, root)
+    lab.records(made)
     write(root / "etc/machine-id", "changed\n")
-    bench.clock.advance(seconds)
-    assert bench.records(made)[0]["host"]["id"] == seen
+    lab.clock.advance(seconds)
+    assert lab.records(made)[0]["host"]["id"] == seen
 
 
-def test_a_negative_time_is_to_look_each_time(bench: MetadataBench, root: Path) -> None:
-    made = step(bench, root, ttl=0.0)
+def test_a_negative_time_is_to_look_each_time(lab: MetadataLab, root: Path) -> None:
+    made = step(lab, root, ttl=0.0)
     write(root / "etc/machine-id", "changed\n")
-    assert bench.records(made)[0]["host"]["id"] == "changed"
+    assert lab.records(made)[0]["host"]["id"] == "changed"
 
 
-def test_a_file_keeps_only_what_its_facts_are_now(bench: MetadataBench, root: Path) -> None:
-    made = step(bench, root, ttl=0.0, netinfo=False)
+def test_a_file_keeps_only_what_its_facts_are_now(lab: MetadataLab, root: Path) -> None:
+    made = step(lab, root, ttl=0.0, netinfo=False)
     for number in range(3):
         write(root / "etc/machine-id", f"{number}\n")
-        bench.records(made)
-        bench.records(made)
-    assert len(bench.source.constants.derived) == 1
+        lab.records(made)
+        lab.records(made)
+    assert len(lab.source.constants.derived) == 1
 
 
-def test_facts_that_are_the_same_change_nothing(bench: MetadataBench, root: Path) -> None:
-    made = step(bench, root, ttl=0.0)
-    bench.records(made)
-    before = bench.batch.constants
-    bench.records(made)
-    assert bench.batch.constants is before
+def test_facts_that_are_the_same_change_nothing(lab: MetadataLab, root: Path) -> None:
+    made = step(lab, root, ttl=0.0)
+    lab.records(made)
+    before = lab.batch.constants
+    lab.records(made)
+    assert lab.batch.constants is before

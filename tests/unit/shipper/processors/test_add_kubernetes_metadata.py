@@ -14,7 +14,7 @@ from log_shipper.shipper.processors.add_kubernetes_metadata import (
     LogsPathMatcher,
     UnsupportedMatcher,
 )
-from tests.metadata_bench import MetadataBench
+from tests.metadata_lab import MetadataLab
 
 ID, SANDBOX = "ab" * 32, "cd" * 32
 LINK = f"/var/log/containers/web-7d_shop_nginx-{ID}.log"
@@ -50,15 +50,15 @@ def test_a_path_tells_what_it_can(path: str, expected: PodPlace) -> None:
 class Node:
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.bench = MetadataBench()
+        self.lab = MetadataLab()
 
     def step(self, **options: Any) -> AddKubernetesMetadata:
         config = AddKubernetesMetadataConfig(hostfs=str(self.root), **options)
-        return AddKubernetesMetadata(config, self.bench.context, {"NODE_NAME": ""})
+        return AddKubernetesMetadata(config, self.lab.context, {"NODE_NAME": ""})
 
     def record(self, path: str | Path, doc: Doc | None = None, **options: Any) -> Doc:
-        self.bench.open_file(path)
-        record = self.bench.records(self.step(**options), [doc or {}])[0]
+        self.lab.open_file(path)
+        record = self.lab.records(self.step(**options), [doc or {}])[0]
         return {name: record[name] for name in ("kubernetes", "container") if name in record}
 
     def write(self, name: str, content: Doc) -> None:
@@ -114,13 +114,13 @@ def test_what_is_added(node: Node, path: str, doc: Doc, options: dict[str, Any],
 
 def test_it_is_added_once_for_a_file(node: Node) -> None:
     node.record(POD)
-    assert node.bench.costs_nothing
+    assert node.lab.costs_nothing
 
 
 def test_the_node_is_that_of_the_environment(node: Node) -> None:
-    made = AddKubernetesMetadata(AddKubernetesMetadataConfig(), node.bench.context, {"NODE_NAME": "n2"})
-    node.bench.open_file(POD)
-    assert node.bench.records(made)[0]["kubernetes"]["node"] == {"name": "n2"}
+    made = AddKubernetesMetadata(AddKubernetesMetadataConfig(), node.lab.context, {"NODE_NAME": "n2"})
+    node.lab.open_file(POD)
+    assert node.lab.records(made)[0]["kubernetes"]["node"] == {"name": "n2"}
 
 
 def test_a_link_tells_the_uid_and_the_file_the_id(node: Node) -> None:
@@ -203,10 +203,10 @@ def test_containerd_has_names_and_the_image(node: Node, place: str) -> None:
 def test_what_was_not_there_at_first_is_looked_for_again(node: Node) -> None:
     made = node.step()
     path = node.root / POD[1:]
-    node.bench.open_file(path)
-    assert "container" not in node.bench.records(made)[0]
+    node.lab.open_file(path)
+    assert "container" not in node.lab.records(made)[0]
     node.link(LINK, POD)
-    node.bench.clock.advance(4)
-    assert "container" not in node.bench.records(made)[0]
-    node.bench.clock.advance(2)
-    assert node.bench.records(made)[0]["container"] == {"id": ID}
+    node.lab.clock.advance(4)
+    assert "container" not in node.lab.records(made)[0]
+    node.lab.clock.advance(2)
+    assert node.lab.records(made)[0]["container"] == {"id": ID}

@@ -25,7 +25,7 @@ from log_shipper.shipper.processor.waiting import WaitingChain
 from log_shipper.shipper.processors.add_kubernetes_metadata import AddKubernetesMetadata, AddKubernetesMetadataConfig
 from tests.builders import messages, nothing, source
 from tests.kubernetes_api import ID, KubernetesApi, container, kubeconfig, namespace, node, pod
-from tests.metadata_bench import MetadataBench, collecting_nothing
+from tests.metadata_lab import MetadataLab, collecting_nothing
 from tests.processing import records, section
 
 LINK = f"/var/log/containers/web-1_shop_nginx-{ID}.log"
@@ -46,11 +46,11 @@ class Node:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.bench = MetadataBench()
+        self.lab = MetadataLab()
         self.woken = 0
         self.waking = Waking(self._wake)
         scope = WatchScope(node="n1")
-        self.watcher = ClusterWatcher(scope, Access("localhost", 1, "the test"), self.bench.clock, self.waking)
+        self.watcher = ClusterWatcher(scope, Access("localhost", 1, "the test"), self.lab.clock, self.waking)
         self.cluster = Cluster(self.watcher, self.waking)
         self.version = 0
         for watch in self.watcher.watches.values():
@@ -72,11 +72,11 @@ class Node:
 
     def step(self, **options: Any) -> AddKubernetesMetadata:
         config = AddKubernetesMetadataConfig(hostfs=str(self.root), **options)
-        return AddKubernetesMetadata(config, self.bench.context, {"NODE_NAME": "env"}, self.cluster)
+        return AddKubernetesMetadata(config, self.lab.context, {"NODE_NAME": "env"}, self.cluster)
 
     def record(self, path: str = POD, made: AddKubernetesMetadata | None = None, **options: Any) -> Doc:
-        self.bench.open_file(path)
-        record = self.bench.records(made or self.step(**options))[0]
+        self.lab.open_file(path)
+        record = self.lab.records(made or self.step(**options))[0]
         return {name: record[name] for name in ("kubernetes", "container") if name in record}
 
     def kubernetes(self, path: str = POD, **options: Any) -> Doc:
@@ -181,15 +181,15 @@ def test_what_changes_reaches_the_next_events_and_costs_nothing_while_it_does_no
     host.put(pod("web-1", labels={"v": "1"}))
     made = host.step()
     assert host.record(made=made)["kubernetes"]["labels"] == {"v": "1"}
-    assert host.bench.costs_nothing
+    assert host.lab.costs_nothing
     host.put(pod("web-1", labels={"v": "2"}))
-    host.bench.records(made)
+    host.lab.records(made)
     assert host.record(made=made)["kubernetes"]["labels"] == {"v": "2"}
 
 
 def test_what_is_known_of_a_file_is_one_object_until_it_changes(host: Node) -> None:
     host.put(pod("web-1"))
-    origins = PodOrigins(host.root, 60.0, host.cluster, host.bench.clock)
+    origins = PodOrigins(host.root, 60.0, host.cluster, host.lab.clock)
     first = origins.of(LINK)
     assert origins.of(LINK) is first
     host.put(namespace("shop"))
@@ -213,7 +213,7 @@ def test_the_last_lines_of_a_deleted_pod_have_its_labels(host: Node) -> None:
     assert host.record(made=made)["kubernetes"]["labels"]
     host.watcher.pods.listed([])
     assert host.kubernetes(LINK)["labels"]
-    host.bench.clock.advance(61)
+    host.lab.clock.advance(61)
     host.watcher.pods.listed([])
     assert host.record(made=made)["kubernetes"]["labels"] == {"app": "web"}  # the file is known
     assert "labels" not in host.kubernetes(LINK)
@@ -243,9 +243,9 @@ class TestWaits:
         return made.waits_until(Batch(source(path=path), messages(["x"]), 0.0, nothing))
 
     def test_a_file_waits_until_its_pod_is_known(self, host: Node) -> None:
-        made, now = host.step(), host.bench.clock.monotonic()
+        made, now = host.step(), host.lab.clock.monotonic()
         assert self.until(made) == now + 2
-        host.bench.clock.advance(1)
+        host.lab.clock.advance(1)
         assert self.until(made) == now + 2
         assert host.woken == 0
         host.put(pod("web-1"))
@@ -258,7 +258,7 @@ class TestWaits:
         assert host.woken <= 1  # no one waits
 
     def test_it_waits_once_for_a_pod_and_not_for_each_of_its_files(self, host: Node) -> None:
-        made, clock = host.step(), host.bench.clock
+        made, clock = host.step(), host.lab.clock
         assert self.until(made) > clock.monotonic()
         clock.advance(2)
         sidecar = POD.replace("nginx", "sidecar")
@@ -266,12 +266,12 @@ class TestWaits:
         assert self.until(made, POD.replace("web-1", "web-2")) > clock.monotonic()
 
     def test_events_that_waited_in_vain_are_counted(self, host: Node) -> None:
-        made, metrics = host.step(), host.bench.metrics
-        waiting = WaitingChain([made], metrics, host.bench.clock, awaiting=[made])
+        made, metrics = host.step(), host.lab.metrics
+        waiting = WaitingChain([made], metrics, host.lab.clock, awaiting=[made])
         lines = [Batch(source(path=POD), messages(["x", "y"]), 0.0, nothing) for _ in range(2)]
         parts = [part for line in lines for part in waiting(line) or ()]
         assert [part.done for part in parts] == [False, False]
-        host.bench.clock.advance(2)
+        host.lab.clock.advance(2)
         for part in parts:
             part.resume()
         assert [part.done for part in parts] == [True, True]
@@ -319,7 +319,7 @@ class TestWaits:
         assert self.until(host.step(wait_for_metadata=0.0)) == 0
 
     def test_without_a_server_nothing_waits(self, host: Node) -> None:
-        made = AddKubernetesMetadata(AddKubernetesMetadataConfig(), host.bench.context)
+        made = AddKubernetesMetadata(AddKubernetesMetadataConfig(), host.lab.context)
         assert self.until(made) == 0
 
 
@@ -332,7 +332,7 @@ class TestConnecting:
     ) -> None:
         """A warning where it is wanted; the processor alone is in each configuration that is as installed."""
         caplog.set_level(logging.INFO)
-        made = AddKubernetesMetadataConfig(**options).build(host.bench.context)
+        made = AddKubernetesMetadataConfig(**options).build(host.lab.context)
         assert host.record(made=made)["kubernetes"]["pod"] == {"name": "web-1", "uid": "uid-web-1"}
         [record] = caplog.records
         assert "there is no API server to ask: the agent does not run in a pod" in record.getMessage()
@@ -341,11 +341,11 @@ class TestConnecting:
     def test_a_kubeconfig_that_cannot_be_used_is_an_error(self, host: Node) -> None:
         config = AddKubernetesMetadataConfig(kube_config=str(host.root / "none"))
         with pytest.raises(StartError, match="correct kube_config"):
-            config.build(host.bench.context)
+            config.build(host.lab.context)
 
     def test_a_batch_waits_for_its_pod_in_a_chain_of_a_real_configuration(self, host: Node) -> None:
         wakes: queue.SimpleQueue[None] = queue.SimpleQueue()
-        context = replace(host.bench.context, clock=SystemClock(), wake=lambda: wakes.put(None))
+        context = replace(host.lab.context, clock=SystemClock(), wake=lambda: wakes.put(None))
         with KubernetesApi() as api:
             api.put("namespaces", namespace("shop"))
             config = host.root / "config"

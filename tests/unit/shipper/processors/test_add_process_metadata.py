@@ -9,7 +9,7 @@ import pytest
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.processor.metadata.proc import describe
 from log_shipper.shipper.processors.add_process_metadata import AddProcessMetadata, AddProcessMetadataConfig
-from tests.metadata_bench import MetadataBench
+from tests.metadata_lab import MetadataLab
 
 ID = "ab" * 32
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -26,8 +26,8 @@ EVERYTHING = {
 
 
 @pytest.fixture
-def bench() -> MetadataBench:
-    return MetadataBench()
+def lab() -> MetadataLab:
+    return MetadataLab()
 
 
 @pytest.fixture
@@ -45,16 +45,16 @@ def host(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def step(bench: MetadataBench, host: Path, **options: Any) -> AddProcessMetadata:
-    return AddProcessMetadata(AddProcessMetadataConfig(host_path=str(host), **options), bench.context)
+def step(lab: MetadataLab, host: Path, **options: Any) -> AddProcessMetadata:
+    return AddProcessMetadata(AddProcessMetadataConfig(host_path=str(host), **options), lab.context)
 
 
-def one(bench: MetadataBench, host: Path, doc: Doc, **options: Any) -> Doc:
-    return bench.records(step(bench, host, **options), [doc])[0]
+def one(lab: MetadataLab, host: Path, doc: Doc, **options: Any) -> Doc:
+    return lab.records(step(lab, host, **options), [doc])[0]
 
 
-def test_it_adds_all_that_it_knows(bench: MetadataBench, host: Path) -> None:
-    record = one(bench, host, {"pid": 42}, match_pids=("pid",))
+def test_it_adds_all_that_it_knows(lab: MetadataLab, host: Path) -> None:
+    record = one(lab, host, {"pid": 42}, match_pids=("pid",))
     assert record["process"] == EVERYTHING
     assert record["container"] == {"id": ID}
 
@@ -96,8 +96,8 @@ def test_it_adds_all_that_it_knows(bench: MetadataBench, host: Path) -> None:
         ),
     ],
 )
-def test_options(bench: MetadataBench, host: Path, options: dict[str, Any], doc: Doc, expected: Doc) -> None:
-    record = one(bench, host, doc, **{"match_pids": ("pid",), **options})
+def test_options(lab: MetadataLab, host: Path, options: dict[str, Any], doc: Doc, expected: Doc) -> None:
+    record = one(lab, host, doc, **{"match_pids": ("pid",), **options})
     assert {name: record.get(name) for name in expected} == expected
 
 
@@ -112,30 +112,30 @@ def test_options(bench: MetadataBench, host: Path, options: dict[str, Any], doc:
     ],
 )
 def test_an_error_is_reported_and_nothing_is_added(
-    bench: MetadataBench, host: Path, options: dict[str, Any], doc: Doc, words: str
+    lab: MetadataLab, host: Path, options: dict[str, Any], doc: Doc, words: str
 ) -> None:
-    record = one(bench, host, doc, match_pids=("pid",), **options)
+    record = one(lab, host, doc, match_pids=("pid",), **options)
     assert record["error"]["message"] == words
     assert record.get("container") is None
 
 
 @pytest.mark.parametrize(("seconds", "seen"), [(29, "java (main)"), (31, "other")])
 def test_what_is_known_of_a_process_is_used_for_a_while(
-    bench: MetadataBench, host: Path, seconds: float, seen: str
+    lab: MetadataLab, host: Path, seconds: float, seen: str
 ) -> None:
-    made = step(bench, host, match_pids=("pid",))
-    bench.records(made, [{"pid": 42}])
+    made = step(lab, host, match_pids=("pid",))
+    lab.records(made, [{"pid": 42}])
     stat = host / "proc/42/stat"
     stat.write_text(stat.read_text().replace("java (main)", "other"))
-    bench.clock.advance(seconds)
-    assert bench.records(made, [{"pid": 42}])[0]["process"]["name"] == seen
+    lab.clock.advance(seconds)
+    assert lab.records(made, [{"pid": 42}])[0]["process"]["name"] == seen
 
 
-def test_a_process_that_was_not_there_is_looked_for_again(bench: MetadataBench, host: Path) -> None:
-    made = step(bench, host, match_pids=("pid",), include_fields=("process.pid",))
-    bench.records(made, [{"pid": 43}])
+def test_a_process_that_was_not_there_is_looked_for_again(lab: MetadataLab, host: Path) -> None:
+    made = step(lab, host, match_pids=("pid",), include_fields=("process.pid",))
+    lab.records(made, [{"pid": 43}])
     (host / "proc/42").rename(host / "proc/43")
-    assert bench.records(made, [{"pid": 43}])[0]["process"] == {"pid": 43}
+    assert lab.records(made, [{"pid": 43}])[0]["process"] == {"pid": 43}
 
 
 def test_what_may_not_be_seen_is_left_out(host: Path) -> None:
@@ -153,11 +153,11 @@ def test_this_very_process_is_found() -> None:
     assert "PATH" in process["env"]
 
 
-def test_the_number_may_be_one_for_the_whole_file(bench: MetadataBench, host: Path) -> None:
-    bench.open_file("/x", {"pid": 42})
-    assert bench.records(step(bench, host, match_pids=("pid",)))[1]["process"] == EVERYTHING
+def test_the_number_may_be_one_for_the_whole_file(lab: MetadataLab, host: Path) -> None:
+    lab.open_file("/x", {"pid": 42})
+    assert lab.records(step(lab, host, match_pids=("pid",)))[1]["process"] == EVERYTHING
 
 
-def test_only_some_events_may_have_the_number(bench: MetadataBench, host: Path) -> None:
-    records = bench.records(step(bench, host, match_pids=("pid",)), [{}, {"pid": 42}])
+def test_only_some_events_may_have_the_number(lab: MetadataLab, host: Path) -> None:
+    records = lab.records(step(lab, host, match_pids=("pid",)), [{}, {"pid": 42}])
     assert [record.get("process") for record in records] == [None, EVERYTHING]

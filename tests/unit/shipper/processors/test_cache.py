@@ -20,7 +20,7 @@ GET = f"- cache: {{{MEMORY}, get: {{key_field: id, target_field: target}}}}"
 DELETE = f"- cache: {{{MEMORY}, delete: {{key_field: id}}}}"
 
 
-class Bench:
+class CacheLab:
     """Processors that share the caches of one agent."""
 
     def __init__(self, directory: Path | None = None) -> None:
@@ -35,10 +35,10 @@ class Bench:
 
 
 def test_a_value_of_one_event_is_added_to_another() -> None:
-    bench = Bench()
-    bench.run(PUT, {"id": "a", "meta": {"zone": [1, 2]}})
+    lab = CacheLab()
+    lab.run(PUT, {"id": "a", "meta": {"zone": [1, 2]}})
     event = {"id": "a"}
-    made = bench.run(GET.replace("target_field: target", "target_field: b.c"), event)
+    made = lab.run(GET.replace("target_field: target", "target_field: b.c"), event)
     assert made == {"message": "x", "id": "a", "b": {"c": {"zone": [1, 2]}}}
 
 
@@ -80,60 +80,60 @@ def test_what_is_between_two_uses_of_a_cache_sees_the_events_in_turn_too() -> No
 
 
 def test_a_value_expires() -> None:
-    bench = Bench()
-    bench.run(PUT, {"id": "a", "meta": 1})
-    bench.clock.advance(3599)
-    assert bench.run(GET, {"id": "a"})["target"] == 1
-    bench.clock.advance(1)
-    error = bench.run(GET, {"id": "a"})["error"]
+    lab = CacheLab()
+    lab.run(PUT, {"id": "a", "meta": 1})
+    lab.clock.advance(3599)
+    assert lab.run(GET, {"id": "a"})["target"] == 1
+    lab.clock.advance(1)
+    error = lab.run(GET, {"id": "a"})["error"]
     assert error == {"message": "the cache has no value for the id 'a'", "type": "cache"}
 
 
 def test_a_value_can_be_removed() -> None:
-    bench = Bench()
-    bench.run(PUT, {"id": "a", "meta": 1})
-    bench.run(DELETE, {"id": "a"})
-    bench.run(DELETE, {"id": "a"})
-    assert "error" in bench.run(GET, {"id": "a"})
+    lab = CacheLab()
+    lab.run(PUT, {"id": "a", "meta": 1})
+    lab.run(DELETE, {"id": "a"})
+    lab.run(DELETE, {"id": "a"})
+    assert "error" in lab.run(GET, {"id": "a"})
 
 
 def test_an_existing_field_is_kept_unless_it_may_be_overwritten() -> None:
-    bench = Bench()
-    bench.run(PUT, {"id": "a", "meta": 1})
+    lab = CacheLab()
+    lab.run(PUT, {"id": "a", "meta": 1})
     get = GET.replace("target_field: target", "target_field: meta")
-    kept = bench.run(get, {"id": "a", "meta": 2})
+    kept = lab.run(get, {"id": "a", "meta": 2})
     assert (kept["meta"], kept["error"]["message"]) == (
         2,
         "there is a field meta already; drop it first, or set overwrite_keys",
     )
-    assert bench.run(get[:-1] + ", overwrite_keys: true}", {"id": "a", "meta": 2})["meta"] == 1
+    assert lab.run(get[:-1] + ", overwrite_keys: true}", {"id": "a", "meta": 2})["meta"] == 1
 
 
 @pytest.mark.parametrize("processor", [PUT, GET, DELETE])
 def test_a_missing_key_is_an_error_if_that_is_wanted(processor: str) -> None:
-    bench = Bench()
-    assert "error" not in bench.run(processor, {})
+    lab = CacheLab()
+    assert "error" not in lab.run(processor, {})
     strict = processor[:-1] + ", ignore_missing: false}"
-    assert bench.run(strict, {})["error"]["message"] == "there is no field id"
-    assert bench.run(processor, {"id": 7, "meta": 1})["error"]["message"] == "the key id is not a text"
+    assert lab.run(strict, {})["error"]["message"] == "there is no field id"
+    assert lab.run(processor, {"id": 7, "meta": 1})["error"]["message"] == "the key id is not a text"
 
 
 def test_errors_can_be_ignored() -> None:
-    assert "error" not in Bench().run(GET[:-1] + ", ignore_failure: true}", {"id": "a"})
+    assert "error" not in CacheLab().run(GET[:-1] + ", ignore_failure: true}", {"id": "a"})
 
 
 def test_caches_of_other_names_are_other_caches() -> None:
-    bench = Bench()
-    bench.run(PUT, {"id": "a", "meta": 1})
-    assert "error" in bench.run(GET.replace("hosts", "users"), {"id": "a"})
+    lab = CacheLab()
+    lab.run(PUT, {"id": "a", "meta": 1})
+    assert "error" in lab.run(GET.replace("hosts", "users"), {"id": "a"})
 
 
 def test_a_value_that_an_event_changes_stays_in_the_cache_as_it_was() -> None:
-    bench = Bench()
-    bench.run(PUT + "\n- add_fields: {target: meta, fields: {b: 2}}", {"id": "a", "meta": {"b": 1}})
+    lab = CacheLab()
+    lab.run(PUT + "\n- add_fields: {target: meta, fields: {b: 2}}", {"id": "a", "meta": {"b": 1}})
     get = GET + "\n- add_fields: {target: target, fields: {b: 3}}"
-    assert bench.run(get, {"id": "a"})["target"] == {"b": 3}
-    assert bench.run(GET, {"id": "a"})["target"] == {"b": 1}
+    assert lab.run(get, {"id": "a"})["target"] == {"b": 3}
+    assert lab.run(GET, {"id": "a"})["target"] == {"b": 1}
 
 
 def full(capacity: int = 0, most_bytes: int = 10**9) -> tuple[Cache, ManualClock]:
@@ -184,31 +184,31 @@ FILE_PUT, FILE_GET = PUT.replace(MEMORY, FILE), GET.replace(MEMORY, FILE)
 
 
 def test_a_cache_in_a_file_survives_a_restart(tmp_path: Path) -> None:
-    bench = Bench(tmp_path / "caches")
-    bench.run(FILE_PUT, {"id": "a\ud800é", "meta": {"b": "ü\ud800"}})
-    bench.caches.close()
+    lab = CacheLab(tmp_path / "caches")
+    lab.run(FILE_PUT, {"id": "a\ud800é", "meta": {"b": "ü\ud800"}})
+    lab.caches.close()
     (file,) = (tmp_path / "caches").iterdir()
     assert file.stat().st_mode & 0o777 == 0o600
-    again = Bench(tmp_path / "caches")
+    again = CacheLab(tmp_path / "caches")
     assert again.run(FILE_GET, {"id": "a\ud800é"})["target"] == {"b": "ü?"}
 
 
 def test_what_has_expired_is_not_read_from_a_file(tmp_path: Path) -> None:
-    bench = Bench(tmp_path)
-    bench.run(FILE_PUT, {"id": "a", "meta": 1})
-    bench.caches.close()
-    again = Bench(tmp_path)
+    lab = CacheLab(tmp_path)
+    lab.run(FILE_PUT, {"id": "a", "meta": 1})
+    lab.caches.close()
+    again = CacheLab(tmp_path)
     again.clock.advance(3600)
     assert again.caches.in_file("../hosts/a", 0).get("a") is MISSING
 
 
 def test_an_unchanged_cache_is_not_written(tmp_path: Path) -> None:
-    bench = Bench(tmp_path)
-    bench.run(FILE_PUT, {"id": "a", "meta": 1})
-    bench.caches.close()
+    lab = CacheLab(tmp_path)
+    lab.run(FILE_PUT, {"id": "a", "meta": 1})
+    lab.caches.close()
     (file,) = tmp_path.iterdir()
     before = file.stat().st_ino
-    again = Bench(tmp_path)
+    again = CacheLab(tmp_path)
     again.run(FILE_GET, {"id": "a"})
     again.caches.close()
     assert file.stat().st_ino == before
@@ -218,7 +218,7 @@ def test_a_damaged_line_of_a_file_loses_its_entry_only(tmp_path: Path, caplog: p
     expires = ManualClock().time() + 60
     lines = ["{", json.dumps({"key": "a", "val": 1, "expires": expires}), "[]", '{"key": "b"}']
     (tmp_path / "hosts.ndjson").write_text("\n".join(lines))
-    cache = Bench(tmp_path).caches.in_file("hosts", 0)
+    cache = CacheLab(tmp_path).caches.in_file("hosts", 0)
     assert list(cache.entries) == ["a"]
     assert [record.getMessage().partition(": ")[2][:6] for record in caplog.records] == ["line 1", "line 3", "line 4"]
 
@@ -226,23 +226,23 @@ def test_a_damaged_line_of_a_file_loses_its_entry_only(tmp_path: Path, caplog: p
 def test_a_directory_that_cannot_be_used_is_an_error_at_the_start(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StartError, match=r"keeps hosts\.ndjson in .*file, which cannot be used"):
-        Bench(tmp_path / "file").caches.in_file("hosts", 0)
+        CacheLab(tmp_path / "file").caches.in_file("hosts", 0)
 
 
 def test_a_file_that_cannot_be_written_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    bench = Bench(tmp_path)
-    bench.run(FILE_PUT, {"id": "a", "meta": 1})
+    lab = CacheLab(tmp_path)
+    lab.run(FILE_PUT, {"id": "a", "meta": 1})
     (tmp_path / "..%2Fhosts%2Fa.ndjson").mkdir()
-    bench.caches.close()
+    lab.caches.close()
     assert "the cache cannot be written" in caplog.text
 
 
 def test_a_file_is_written_while_the_agent_runs(tmp_path: Path) -> None:
-    bench = Bench(tmp_path)
-    bench.run(FILE_PUT.replace(FILE, f"{FILE}, backend.file.write_interval: 10ms"), {"id": "a", "meta": 1})
+    lab = CacheLab(tmp_path)
+    lab.run(FILE_PUT.replace(FILE, f"{FILE}, backend.file.write_interval: 10ms"), {"id": "a", "meta": 1})
     file = tmp_path / "..%2Fhosts%2Fa.ndjson"
     deadline = time.monotonic() + 30
     while not file.exists() and time.monotonic() < deadline:
         os.sched_yield()
     assert json.loads(file.read_text())["key"] == "a", "before the end, which writes it, too"
-    bench.caches.close()
+    lab.caches.close()

@@ -40,7 +40,7 @@ class DropsB:
                 events.drop(index)
 
 
-class Bench:
+class DnsLab:
     """One chain with one dns, its names and its clock."""
 
     def __init__(
@@ -97,15 +97,15 @@ class Bench:
     ],
 )
 def test_the_answer_is_written_as_the_options_say(options: dict[str, Any], doc: Doc, expected: Doc) -> None:
-    assert Bench(**options).after(dict(doc)) == [{**doc, **expected}]
+    assert DnsLab(**options).after(dict(doc)) == [{**doc, **expected}]
 
 
 def test_a_name_is_asked_once_for_all_events_and_remembered() -> None:
-    bench = Bench()
-    bench.after({"ip": "10.0.0.1"}, {"ip": "10.0.0.1"})
-    assert bench.take({"ip": "10.0.0.1"}) == []
-    assert bench.batch.messages.documents()[0]["name"] == "web.example"
-    assert bench.names.asked == ["10.0.0.1"]
+    lab = DnsLab()
+    lab.after({"ip": "10.0.0.1"}, {"ip": "10.0.0.1"})
+    assert lab.take({"ip": "10.0.0.1"}) == []
+    assert lab.batch.messages.documents()[0]["name"] == "web.example"
+    assert lab.names.asked == ["10.0.0.1"]
 
 
 @pytest.mark.parametrize(
@@ -124,97 +124,97 @@ def test_a_name_is_asked_once_for_all_events_and_remembered() -> None:
     ],
 )
 def test_an_answer_is_remembered_for_its_time(options: dict[str, Any], ip: str, seconds: float, again: bool) -> None:
-    bench = Bench(**options)
-    bench.after({"ip": ip})
-    bench.clock.advance(seconds)
-    bench.take({"ip": ip})
-    assert bench.names.pending == again
+    lab = DnsLab(**options)
+    lab.after({"ip": ip})
+    lab.clock.advance(seconds)
+    lab.take({"ip": ip})
+    assert lab.names.pending == again
 
 
 def test_the_oldest_answer_makes_room() -> None:
-    bench = Bench(success_cache=SuccessCacheConfig(capacity=1))
-    bench.after({"ip": "10.0.0.1"})
-    bench.after({"ip": "10.0.0.2"})
-    assert bench.take({"ip": "10.0.0.2"}) == []
-    assert bench.take({"ip": "10.0.0.1"}) != []
+    lab = DnsLab(success_cache=SuccessCacheConfig(capacity=1))
+    lab.after({"ip": "10.0.0.1"})
+    lab.after({"ip": "10.0.0.2"})
+    assert lab.take({"ip": "10.0.0.2"}) == []
+    assert lab.take({"ip": "10.0.0.1"}) != []
 
 
 def test_the_loop_is_woken_by_an_answer() -> None:
-    bench = Bench()
-    bench.take({"ip": "10.0.0.1"})
-    assert bench.names.woken == 0
-    bench.names.answer()
-    assert bench.names.woken == 1
+    lab = DnsLab()
+    lab.take({"ip": "10.0.0.1"})
+    assert lab.names.woken == 0
+    lab.names.answer()
+    assert lab.names.woken == 1
 
 
 def test_steps_behind_it_wait_with_it() -> None:
-    bench = Bench()
-    (part,) = bench.take({"ip": "10.0.0.1"}, {})
+    lab = DnsLab()
+    (part,) = lab.take({"ip": "10.0.0.1"}, {})
     part.resume()
-    assert (part.done, bench.batch.messages.texts) == (False, ["a", "b"])
-    bench.names.answer()
+    assert (part.done, lab.batch.messages.texts) == (False, ["a", "b"])
+    lab.names.answer()
     part.resume()
-    assert (part.done, bench.batch.messages.texts) == (True, ["A", "B"])
+    assert (part.done, lab.batch.messages.texts) == (True, ["A", "B"])
 
 
 def test_without_any_answer_events_continue_after_the_timeout_of_all_name_servers() -> None:
-    bench = Bench(tag_on_failure=("_bad",))
-    (part,) = bench.take({"ip": "10.0.0.1"}, {})
-    assert part.due == bench.clock.monotonic() + 1.0
-    bench.clock.advance(0.99)
+    lab = DnsLab(tag_on_failure=("_bad",))
+    (part,) = lab.take({"ip": "10.0.0.1"}, {})
+    assert part.due == lab.clock.monotonic() + 1.0
+    lab.clock.advance(0.99)
     part.resume()
     assert not part.done
-    bench.clock.advance(0.02)
+    lab.clock.advance(0.02)
     part.resume()
     assert part.done
-    assert bench.batch.messages.documents() == [{"ip": "10.0.0.1", "tags": ["_bad"]}, {}]
+    assert lab.batch.messages.documents() == [{"ip": "10.0.0.1", "tags": ["_bad"]}, {}]
 
 
 def test_a_lookup_that_was_given_up_is_not_retried_and_no_other_event_waits_for_it() -> None:
-    bench = Bench()
-    (part,) = bench.take({"ip": "10.0.0.1"})
-    bench.clock.advance(1.1)
+    lab = DnsLab()
+    (part,) = lab.take({"ip": "10.0.0.1"})
+    lab.clock.advance(1.1)
     part.resume()
-    assert bench.take({"ip": "10.0.0.1"}) == []
-    bench.names.answer()
-    assert bench.names.asked == []
+    assert lab.take({"ip": "10.0.0.1"}) == []
+    lab.names.answer()
+    assert lab.names.asked == []
 
 
 def test_while_answers_come_in_it_waits_for_all_of_them() -> None:
-    bench = Bench()
-    (part,) = bench.take({"ip": "10.0.0.1"}, {"ip": "10.0.0.2"})
-    bench.clock.advance(0.9)
-    bench.names.answer(0)
+    lab = DnsLab()
+    (part,) = lab.take({"ip": "10.0.0.1"}, {"ip": "10.0.0.2"})
+    lab.clock.advance(0.9)
+    lab.names.answer(0)
     part.resume()
-    bench.clock.advance(0.9)
+    lab.clock.advance(0.9)
     part.resume()
     assert not part.done
-    bench.clock.advance(0.2)
+    lab.clock.advance(0.2)
     part.resume()
     assert part.done
-    assert [doc.get("name") for doc in bench.batch.messages.documents()] == ["web.example", None]
+    assert [doc.get("name") for doc in lab.batch.messages.documents()] == ["web.example", None]
 
 
 def test_a_name_server_that_is_down_does_not_prolong_the_wait() -> None:
-    bench = Bench()
-    bench.names.down = True
-    (part,) = bench.take({"ip": "10.0.0.1"}, {"ip": "10.0.0.2"})
+    lab = DnsLab()
+    lab.names.down = True
+    (part,) = lab.take({"ip": "10.0.0.1"}, {"ip": "10.0.0.2"})
     due = part.due
-    bench.clock.advance(0.9)
-    bench.names.answer(0)
+    lab.clock.advance(0.9)
+    lab.names.answer(0)
     part.resume()
     assert part.due == due
 
 
 def test_silent_name_servers_are_logged_at_intervals(caplog: pytest.LogCaptureFixture) -> None:
-    bench = Bench(nameservers=("192.0.2.1",), failure_cache=FailureCacheConfig(enabled=False))
-    bench.names.down = True
+    lab = DnsLab(nameservers=("192.0.2.1",), failure_cache=FailureCacheConfig(enabled=False))
+    lab.names.down = True
     for seconds in (0, 1, 60):
-        bench.clock.advance(seconds)
-        bench.after({"ip": "10.0.0.1"})
-    bench.clock.advance(60)
-    (part,) = bench.take({"ip": "10.0.0.2"})
-    bench.clock.advance(2)
+        lab.clock.advance(seconds)
+        lab.after({"ip": "10.0.0.1"})
+    lab.clock.advance(60)
+    (part,) = lab.take({"ip": "10.0.0.2"})
+    lab.clock.advance(2)
     part.resume()
     warnings = [record.getMessage().partition(". Events")[0] for record in caplog.records]
     assert warnings == [
@@ -224,16 +224,16 @@ def test_silent_name_servers_are_logged_at_intervals(caplog: pytest.LogCaptureFi
 
 
 def test_with_free_order_events_without_a_lookup_continue_immediately() -> None:
-    bench, resolved = Bench(order="free"), []
+    lab, resolved = DnsLab(order="free"), []
     made = batch(["a", "b", "cc"], resolve=lambda: resolved.append("yes"))
-    slow, quick = bench.take({"ip": "10.0.0.1"}, {}, {"ip": "10.0.0.1"}, made=made)
+    slow, quick = lab.take({"ip": "10.0.0.1"}, {}, {"ip": "10.0.0.1"}, made=made)
     assert (quick.done, quick.batch.messages.texts) == (True, ["B"])
     assert (slow.done, slow.keeps_order) == (False, False)
     assert slow.batch.size + quick.batch.size == made.size
     quick.batch.resolve()
     quick.batch.resolve()
     assert resolved == []
-    bench.names.answer()
+    lab.names.answer()
     slow.resume()
     assert [doc["name"] for doc in slow.batch.messages.documents()] == ["web.example"] * 2
     assert slow.batch.messages.texts == ["A", "CC"]
@@ -243,15 +243,15 @@ def test_with_free_order_events_without_a_lookup_continue_immediately() -> None:
 
 
 def test_where_order_is_free_and_all_events_wait_they_stay_together() -> None:
-    (part,) = Bench(order="free").take({"ip": "10.0.0.1"}, {"ip": "10.0.0.2"})
+    (part,) = DnsLab(order="free").take({"ip": "10.0.0.1"}, {"ip": "10.0.0.2"})
     assert part.batch.events == 2
 
 
 def test_one_that_keeps_the_order_keeps_it_for_the_chain() -> None:
-    bench = Bench(order="free")
-    context = ProcessorContext(AGENT, Path(), bench.metrics, bench.clock, Caches(bench.clock))
+    lab = DnsLab(order="free")
+    context = ProcessorContext(AGENT, Path(), lab.metrics, lab.clock, Caches(lab.clock))
     kept = AsyncStep(FakeNames().step(DnsConfig(kind="A", fields={"x": "y"}), context), None)
-    chain = WaitingChain([*bench.chain.steps, kept], bench.metrics, bench.clock)
+    chain = WaitingChain([*lab.chain.steps, kept], lab.metrics, lab.clock)
     made = batch(["a", "b"])
     made.messages.docs = [{"ip": "10.0.0.1"}, {}]
     (part,) = chain(made) or ()
@@ -259,16 +259,16 @@ def test_one_that_keeps_the_order_keeps_it_for_the_chain() -> None:
 
 
 def test_two_of_them_wait_one_after_the_other_and_part_what_is_ready() -> None:
-    bench = Bench(order="free")
-    context = ProcessorContext(AGENT, Path(), bench.metrics, bench.clock, Caches(bench.clock))
+    lab = DnsLab(order="free")
+    context = ProcessorContext(AGENT, Path(), lab.metrics, lab.clock, Caches(lab.clock))
     later = FakeNames({"x": Answer(("192.0.2.1",), 60)})
     second = AsyncStep(later.step(DnsConfig(kind="A", fields={"host": "ip"}, order="free"), context), None)
-    chain = WaitingChain([bench.chain.steps[0], second], bench.metrics, bench.clock)
+    chain = WaitingChain([lab.chain.steps[0], second], lab.metrics, lab.clock)
     made = batch(["a", "b", "c"])
     made.messages.docs = [{"ip": "10.0.0.1"}, {}, {"ip": "10.0.0.1", "host": "x"}]
     slow, quick = chain(made) or ()
     assert quick.done
-    bench.names.answer()
+    lab.names.answer()
     (split_off,) = slow.resume()
     assert (split_off.done, split_off.batch.messages.texts, slow.done) == (True, ["a"], False)
     later.answer()
@@ -278,20 +278,20 @@ def test_two_of_them_wait_one_after_the_other_and_part_what_is_ready() -> None:
 
 
 def test_what_was_dropped_before_is_counted_once_and_asks_nothing() -> None:
-    bench = Bench(order="free", before=[DropsB()])
-    slow, quick = bench.take({"ip": "10.0.0.1"}, {"ip": "10.0.0.2"}, {})
-    bench.names.answer()
+    lab = DnsLab(order="free", before=[DropsB()])
+    slow, quick = lab.take({"ip": "10.0.0.1"}, {"ip": "10.0.0.2"}, {})
+    lab.names.answer()
     slow.resume()
-    assert bench.names.asked == ["10.0.0.1"]
+    assert lab.names.asked == ["10.0.0.1"]
     assert (slow.batch.messages.texts, quick.batch.messages.texts) == (["A"], ["C"])
-    assert bench.metrics.events_filtered == 1
+    assert lab.metrics.events_filtered == 1
 
 
 def test_only_events_that_meet_its_condition_are_looked_up() -> None:
-    bench = Bench(when=ConditionConfig(has_fields=("public",)))
-    assert bench.after({"ip": "10.0.0.1"}, {"ip": "10.0.0.1", "public": 1})[0] == {"ip": "10.0.0.1"}
-    assert bench.batch.messages.documents()[1]["name"] == "web.example"
+    lab = DnsLab(when=ConditionConfig(has_fields=("public",)))
+    assert lab.after({"ip": "10.0.0.1"}, {"ip": "10.0.0.1", "public": 1})[0] == {"ip": "10.0.0.1"}
+    assert lab.batch.messages.documents()[1]["name"] == "web.example"
 
 
 def test_an_empty_batch_is_done() -> None:
-    assert Bench().chain(batch([])) is None
+    assert DnsLab().chain(batch([])) is None

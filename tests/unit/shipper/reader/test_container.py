@@ -42,7 +42,7 @@ class Runs:
         return None
 
 
-class Lab:
+class ContainerLab:
     def __init__(self, config: ContainerConfig, max_bytes: int = 1000) -> None:
         self.lines = Runs()
         self.clock = ManualClock()
@@ -56,8 +56,8 @@ class Lab:
         return run
 
 
-def lab(max_bytes: int = 1000, **options: Any) -> Lab:
-    return Lab(ContainerConfig(**options), max_bytes)
+def lab(max_bytes: int = 1000, **options: Any) -> ContainerLab:
+    return ContainerLab(ContainerConfig(**options), max_bytes)
 
 
 def docker(log: str, stream: str = "stdout", time: str = TIME, **more: Any) -> str:

@@ -23,7 +23,7 @@ def records(batch: Batch) -> list[Sample]:
     return [Sample("/var/log/\udcff.log", "t", "k", [("h", "1")], text) for text in batch.messages.texts]
 
 
-class Desk:
+class TapRouteLab:
     def __init__(self, clock: ManualClock) -> None:
         self.published = Published()
         self.tap = Tap(self.published, lambda: records, clock, Random(1))
@@ -48,14 +48,14 @@ def text_of(response: Response) -> str:
 
 
 @pytest.fixture
-def desk(clock: ManualClock) -> Desk:
-    return Desk(clock)
+def lab(clock: ManualClock) -> TapRouteLab:
+    return TapRouteLab(clock)
 
 
-def test_the_counts_come_first_then_events_then_nothing_until_there_are_more(desk: Desk) -> None:
-    lines = desk.lines()
+def test_the_counts_come_first_then_events_then_nothing_until_there_are_more(lab: TapRouteLab) -> None:
+    lines = lab.lines()
     assert json.loads(next(lines)) == {"counts": {"matching": 0, "others": 0, "dropped": 0}}
-    desk.send("a")
+    lab.send("a")
     assert json.loads(next(lines)) == {
         "path": "/var/log/\udcff.log",
         "topic": "t",
@@ -66,10 +66,10 @@ def test_the_counts_come_first_then_events_then_nothing_until_there_are_more(des
     assert next(lines) == b""
 
 
-def test_the_counts_come_each_second(desk: Desk, clock: ManualClock) -> None:
-    lines = desk.lines()
+def test_the_counts_come_each_second(lab: TapRouteLab, clock: ManualClock) -> None:
+    lines = lab.lines()
     next(lines)
-    desk.send("a", "b")
+    lab.send("a", "b")
     clock.advance(1)
     assert json.loads(next(lines))["counts"]["matching"] == 2
 
@@ -86,32 +86,32 @@ def test_the_counts_come_each_second(desk: Desk, clock: ManualClock) -> None:
         ({"targets": json.dumps(["a"] * 1001)}, "a glob in quotes is one"),
     ],
 )
-def test_a_wrong_query_is_refused_in_words(query: dict[str, str], problem: str, desk: Desk) -> None:
-    response = desk.ask(query)
+def test_a_wrong_query_is_refused_in_words(query: dict[str, str], problem: str, lab: TapRouteLab) -> None:
+    response = lab.ask(query)
     assert response.status == 400
     assert problem in text_of(response)
 
 
-def test_targets_choose_the_events(desk: Desk) -> None:
-    lines = desk.lines(targets='["audit"]')
+def test_targets_choose_the_events(lab: TapRouteLab) -> None:
+    lines = lab.lines(targets='["audit"]')
     next(lines)
-    desk.send("a")
+    lab.send("a")
     assert next(lines) == b""
 
 
-def test_a_stream_that_is_closed_before_it_was_read_ends_its_tap(desk: Desk) -> None:
-    streams = [desk.lines() for _ in range(MAX_TAPS)]
-    assert desk.ask().status == 503
+def test_a_stream_that_is_closed_before_it_was_read_ends_its_tap(lab: TapRouteLab) -> None:
+    streams = [lab.lines() for _ in range(MAX_TAPS)]
+    assert lab.ask().status == 503
     for stream in streams:
         stream.close()
-    assert desk.published.observer is None
+    assert lab.published.observer is None
 
 
-def test_a_stream_ends_when_the_agent_does(desk: Desk) -> None:
-    lines = desk.lines()
-    desk.tap.close()
+def test_a_stream_ends_when_the_agent_does(lab: TapRouteLab) -> None:
+    lines = lab.lines()
+    lab.tap.close()
     assert list(lines) == []
-    assert desk.ask().status == 503
+    assert lab.ask().status == 503
 
 
 def test_what_exists_of_the_wanted_is_answered() -> None:

@@ -40,7 +40,7 @@ class NoLetters:
 
 
 @dataclass
-class Desk:
+class TapLab:
     """A publisher with its output, and a tap that looks on."""
 
     clock: ManualClock
@@ -64,8 +64,8 @@ class Desk:
 
 
 @pytest.fixture
-def desk(clock: ManualClock) -> Desk:
-    return Desk(clock)
+def lab(clock: ManualClock) -> TapLab:
+    return TapLab(clock)
 
 
 def taken(subscription: Subscription) -> list[str]:
@@ -73,91 +73,91 @@ def taken(subscription: Subscription) -> list[str]:
     return [json.loads(sample.value)["message"] for sample in samples if sample is not None]
 
 
-def test_while_no_one_taps_the_publisher_has_no_observer(desk: Desk) -> None:
-    assert desk.publisher.observer is None
-    subscription = desk.tap.subscribe(ALL, 10)
-    assert desk.publisher.observer is not None
-    desk.tap.unsubscribe(subscription)
-    desk.send("unseen")
-    assert (desk.publisher.observer, desk.encoded) == (None, 0)
+def test_while_no_one_taps_the_publisher_has_no_observer(lab: TapLab) -> None:
+    assert lab.publisher.observer is None
+    subscription = lab.tap.subscribe(ALL, 10)
+    assert lab.publisher.observer is not None
+    lab.tap.unsubscribe(subscription)
+    lab.send("unseen")
+    assert (lab.publisher.observer, lab.encoded) == (None, 0)
 
 
-def test_all_events_are_seen_as_they_are_sent_while_they_are_few(desk: Desk) -> None:
-    subscription = desk.tap.subscribe(ALL, 10)
-    desk.send("one", "two")
-    desk.send("three")
-    desk.output.poll(0)
+def test_all_events_are_seen_as_they_are_sent_while_they_are_few(lab: TapLab) -> None:
+    subscription = lab.tap.subscribe(ALL, 10)
+    lab.send("one", "two")
+    lab.send("three")
+    lab.output.poll(0)
     samples = [subscription.take(0) for _ in range(3)]
-    assert [sample.value for sample in samples if sample] == desk.output.records
+    assert [sample.value for sample in samples if sample] == lab.output.records
     assert subscription.take(0) is None
 
 
-def test_of_many_events_as_many_are_encoded_as_the_rate_allows(desk: Desk) -> None:
-    subscription = desk.tap.subscribe(ALL, 10)
+def test_of_many_events_as_many_are_encoded_as_the_rate_allows(lab: TapLab) -> None:
+    subscription = lab.tap.subscribe(ALL, 10)
     for _ in range(100):
-        desk.clock.advance(0.1)
-        desk.send(*[f"line {number}" for number in range(500)])
-    assert 100 <= desk.encoded <= 110  # ten seconds, and what a new tap may see at once
+        lab.clock.advance(0.1)
+        lab.send(*[f"line {number}" for number in range(500)])
+    assert 100 <= lab.encoded <= 110  # ten seconds, and what a new tap may see at once
     messages = taken(subscription)
-    assert len(messages) == desk.encoded
+    assert len(messages) == lab.encoded
     assert len(set(messages)) > 50, "any event of a batch, not always the first"
     assert subscription.counts.matching == 50_000
 
 
-def test_a_batch_that_the_output_has_no_room_for_is_seen_when_it_is_taken(desk: Desk) -> None:
-    desk.output.room = 0
-    subscription = desk.tap.subscribe(ALL, 10)
-    desk.send("a")
+def test_a_batch_that_the_output_has_no_room_for_is_seen_when_it_is_taken(lab: TapLab) -> None:
+    lab.output.room = 0
+    subscription = lab.tap.subscribe(ALL, 10)
+    lab.send("a")
     assert taken(subscription) == []
-    desk.output.room = 1
-    desk.publisher.step(desk.output)
+    lab.output.room = 1
+    lab.publisher.step(lab.output)
     assert taken(subscription) == ["a"]
 
 
-def test_a_reader_that_does_not_read_costs_a_bounded_queue_and_nothing_else(desk: Desk) -> None:
-    subscription = desk.tap.subscribe(ALL, 100)
+def test_a_reader_that_does_not_read_costs_a_bounded_queue_and_nothing_else(lab: TapLab) -> None:
+    subscription = lab.tap.subscribe(ALL, 100)
     for number in range(10):
-        desk.clock.advance(1)
-        desk.send(*[f"{number}"] * 200)
-    desk.output.poll(0)
-    assert len(desk.output.records) == 2000
-    assert desk.encoded == QUEUE_EVENTS
+        lab.clock.advance(1)
+        lab.send(*[f"{number}"] * 200)
+    lab.output.poll(0)
+    assert len(lab.output.records) == 2000
+    assert lab.encoded == QUEUE_EVENTS
     assert subscription.counts.dropped == 1000 - QUEUE_EVENTS
     assert len(taken(subscription)) == QUEUE_EVENTS
 
 
-def test_large_events_are_not_encoded_beyond_a_megabyte_a_second(desk: Desk) -> None:
-    subscription = desk.tap.subscribe(ALL, 100)
+def test_large_events_are_not_encoded_beyond_a_megabyte_a_second(lab: TapLab) -> None:
+    subscription = lab.tap.subscribe(ALL, 100)
     large = "x" * (BYTES_A_SECOND // 2)
     for _ in range(10):
-        desk.clock.advance(1)
-        desk.send(*[large] * 20)
+        lab.clock.advance(1)
+        lab.send(*[large] * 20)
         assert len(taken(subscription)) <= 3
-    assert desk.encoded <= 22
-    assert subscription.counts.dropped == 200 - desk.encoded
+    assert lab.encoded <= 22
+    assert subscription.counts.dropped == 200 - lab.encoded
 
 
-def test_what_waits_for_a_reader_is_bounded_in_bytes(desk: Desk) -> None:
-    subscription = desk.tap.subscribe(ALL, 10)
+def test_what_waits_for_a_reader_is_bounded_in_bytes(lab: TapLab) -> None:
+    subscription = lab.tap.subscribe(ALL, 10)
     quarter = "x" * (QUEUE_BYTES // 4)
     for _ in range(3):
         for _ in range(10):
-            desk.clock.advance(2)
-            desk.send(quarter)
+            lab.clock.advance(2)
+            lab.send(quarter)
         assert len(taken(subscription)) == 4
     assert subscription.counts.dropped == 18
 
 
-def test_a_tap_leaves_the_batch_as_it_is(desk: Desk) -> None:
-    desk.tap.subscribe(ALL, 10)
-    desk.output.holding = True
+def test_a_tap_leaves_the_batch_as_it_is(lab: TapLab) -> None:
+    lab.tap.subscribe(ALL, 10)
+    lab.output.holding = True
     made = batch(["a", "b", "c"])
     made.messages.flags = {1: ("truncated",)}
     made.messages.documents()[2]["user"] = {"name": "u"}
     before = copy.deepcopy(made.messages)
-    desk.queue.put(made)
-    desk.publisher.step(desk.output)
-    assert desk.encoded == 3
+    lab.queue.put(made)
+    lab.publisher.step(lab.output)
+    assert lab.encoded == 3
     assert made.messages == before
 
 
@@ -186,34 +186,34 @@ def test_a_file_whose_name_is_like_a_glob_is_chosen_by_its_name() -> None:
     assert Wanted(["/var/log/a[1].log"]).includes("app", "/var/log/a[1].log")
 
 
-def test_events_of_others_are_counted_and_not_shown(desk: Desk) -> None:
-    subscription = desk.tap.subscribe(Wanted(["audit"]), 10)
-    desk.send("a", "b")
-    assert (subscription.counts.matching, subscription.counts.others, desk.encoded) == (0, 2, 0)
+def test_events_of_others_are_counted_and_not_shown(lab: TapLab) -> None:
+    subscription = lab.tap.subscribe(Wanted(["audit"]), 10)
+    lab.send("a", "b")
+    assert (subscription.counts.matching, subscription.counts.others, lab.encoded) == (0, 2, 0)
 
 
-def test_more_taps_than_may_be_are_refused_in_words(desk: Desk) -> None:
-    taps = [desk.tap.subscribe(ALL, 10) for _ in range(MAX_TAPS)]
+def test_more_taps_than_may_be_are_refused_in_words(lab: TapLab) -> None:
+    taps = [lab.tap.subscribe(ALL, 10) for _ in range(MAX_TAPS)]
     with pytest.raises(TooManyTaps, match="taps are open, which is the most"):
-        desk.tap.subscribe(ALL, 10)
-    desk.tap.unsubscribe(taps[0])
-    desk.tap.subscribe(ALL, 10)
+        lab.tap.subscribe(ALL, 10)
+    lab.tap.unsubscribe(taps[0])
+    lab.tap.subscribe(ALL, 10)
 
 
-def test_a_tap_that_no_one_reads_any_more_makes_room_for_another(desk: Desk) -> None:
-    abandoned = [desk.tap.subscribe(ALL, 10) for _ in range(MAX_TAPS)]
-    desk.clock.advance(ABANDONED + 1)
-    desk.tap.subscribe(ALL, 10)
+def test_a_tap_that_no_one_reads_any_more_makes_room_for_another(lab: TapLab) -> None:
+    abandoned = [lab.tap.subscribe(ALL, 10) for _ in range(MAX_TAPS)]
+    lab.clock.advance(ABANDONED + 1)
+    lab.tap.subscribe(ALL, 10)
     assert not any(subscription.is_open for subscription in abandoned)
 
 
-def test_closing_ends_all_taps_and_refuses_others(desk: Desk) -> None:
-    subscription = desk.tap.subscribe(ALL, 10)
-    desk.tap.close()
+def test_closing_ends_all_taps_and_refuses_others(lab: TapLab) -> None:
+    subscription = lab.tap.subscribe(ALL, 10)
+    lab.tap.close()
     assert not subscription.is_open
-    assert desk.publisher.observer is None
+    assert lab.publisher.observer is None
     with pytest.raises(TooManyTaps, match="tap ends with it; run it again"):
-        desk.tap.subscribe(ALL, 10)
+        lab.tap.subscribe(ALL, 10)
 
 
 def test_what_makes_the_records_is_made_for_the_first_tap_only(clock: Clock) -> None:

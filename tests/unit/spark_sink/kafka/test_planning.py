@@ -11,7 +11,7 @@ from tests.unit.spark_sink.kafka.fake_broker import FakeBroker
 A, B, OTHER = ("logs", 0), ("logs", 1), ("other", 0)
 
 
-class Lab:
+class PlannerLab:
     def __init__(
         self, limits: Limits | None = None, *, may_lose: bool = False, ids: dict[str, str] | None = None
     ) -> None:
@@ -26,7 +26,7 @@ class Lab:
 
 
 def test_a_batch_ends_where_kafka_ends() -> None:
-    lab = Lab()
+    lab = PlannerLab()
     assert lab.ends() == {A: 10, B: 20, OTHER: 5}
     assert lab.ends() == {A: 10, B: 20, OTHER: 5}
     lab.broker.end[B] = 21
@@ -34,7 +34,7 @@ def test_a_batch_ends_where_kafka_ends() -> None:
 
 
 def test_a_batch_has_no_more_than_the_limit_in_proportion_to_what_there_is() -> None:
-    lab = Lab(Limits(most=200))
+    lab = PlannerLab(Limits(most=200))
     lab.broker.end |= {A: 1004, B: 520, OTHER: 2}
     assert lab.ends() == {A: 4 + 133, B: 20 + 66, OTHER: 1}
     for _ in range(50):
@@ -43,7 +43,7 @@ def test_a_batch_has_no_more_than_the_limit_in_proportion_to_what_there_is() -> 
 
 
 def test_a_batch_waits_for_the_least_number_of_records_and_not_for_ever() -> None:
-    lab = Lab(Limits(most=1000, least=100, longest_wait=60.0))
+    lab = PlannerLab(Limits(most=1000, least=100, longest_wait=60.0))
     before = lab.ends()
     lab.clock.advance(59)
     assert lab.ends() == before
@@ -54,14 +54,14 @@ def test_a_batch_waits_for_the_least_number_of_records_and_not_for_ever() -> Non
 
 
 def test_nothing_is_planned_behind_the_end_of_the_run_nor_of_a_partition_without_one() -> None:
-    lab = Lab(Limits(most=1000, ends={A: 7, B: 3}))
+    lab = PlannerLab(Limits(most=1000, ends={A: 7, B: 3}))
     assert lab.ends() == {A: 7, B: 20, OTHER: 0}
     lab.broker.end[A] = 100
     assert lab.ends() == {A: 7, B: 20, OTHER: 0}
 
 
 def test_new_partitions_are_found_when_the_metadata_is_old() -> None:
-    lab, new = Lab(), ("logs", 2)
+    lab, new = PlannerLab(), ("logs", 2)
     lab.ends()
     lab.broker.end[new] = 3
     assert new not in lab.ends()
@@ -70,12 +70,12 @@ def test_new_partitions_are_found_when_the_metadata_is_old() -> None:
 
 
 def test_a_topic_that_is_deleted_is_refused_in_words_or_left_out() -> None:
-    lab = Lab()
+    lab = PlannerLab()
     lab.ends()
     del lab.broker.end[OTHER]
     with pytest.raises(SinkError, match=r"other/0: deleted in Kafka.*lost_offsets: continue"):
         lab.ends()
-    careless = Lab(may_lose=True)
+    careless = PlannerLab(may_lose=True)
     careless.ends()
     del careless.broker.end[OTHER]
     careless.broker.end[A] = 11
@@ -84,7 +84,7 @@ def test_a_topic_that_is_deleted_is_refused_in_words_or_left_out() -> None:
 
 def test_a_topic_that_was_recreated_is_refused() -> None:
     """Also where records may be lost: those of the new topic are not lost, and would be left out."""
-    lab = Lab(may_lose=True)
+    lab = PlannerLab(may_lose=True)
     lab.ends()
     lab.broker.end[A], lab.broker.topic_ids["logs"] = 1, "three"
     with pytest.raises(Refused, match=r"logs was deleted and re-created.*its id was one, and is three.*repair"):
@@ -93,7 +93,7 @@ def test_a_topic_that_was_recreated_is_refused() -> None:
 
 def test_a_topic_that_was_deleted_before_the_start_and_is_recreated_afterwards_is_refused() -> None:
     """Its first records have offsets that the marks have, and would be left out."""
-    lab = Lab(may_lose=True, ids={"logs": "one", "other": "before", "elsewhere": "x"})
+    lab = PlannerLab(may_lose=True, ids={"logs": "one", "other": "before", "elsewhere": "x"})
     del lab.broker.end[OTHER]
     assert lab.ends() == {A: 10, B: 20}
     lab.broker.end[OTHER] = 9
@@ -115,19 +115,19 @@ def test_a_topic_of_which_nothing_is_known_begins_at_its_first_record() -> None:
 
 
 def test_a_partition_that_ends_earlier_than_before_is_refused_or_stays_where_it_is() -> None:
-    lab = Lab()
+    lab = PlannerLab()
     lab.ends()
     lab.broker.end[B] = 19
     with pytest.raises(SinkError, match="logs/1: Kafka ends before what has landed"):
         lab.ends()
-    careless = Lab(may_lose=True)
+    careless = PlannerLab(may_lose=True)
     careless.ends()
     careless.broker.end[B] = 19
     assert careless.ends()[B] == 20
 
 
 def test_without_ids_a_partition_that_ends_earlier_begins_again() -> None:
-    lab = Lab(may_lose=True)
+    lab = PlannerLab(may_lose=True)
     lab.broker.topic_ids.clear()
     lab.ends()
     lab.broker.end[B] = 3

@@ -30,7 +30,7 @@ COLUMNS = (
 )
 
 
-class Lab:
+class StagedLab:
     """A table, and rows of one partition of a topic."""
 
     def __init__(self, directory: Path) -> None:
@@ -57,16 +57,16 @@ class Lab:
 
 
 @pytest.fixture
-def lab(tmp_path: Path) -> Lab:
-    return Lab(tmp_path)
+def lab(tmp_path: Path) -> StagedLab:
+    return StagedLab(tmp_path)
 
 
-def test_batches_are_committed_one_after_the_other(lab: Lab) -> None:
+def test_batches_are_committed_one_after_the_other(lab: StagedLab) -> None:
     assert [lab.log.append(lab.stage(batch).files, TxnId("q", batch)) for batch in range(3)] == [1, 2, 3]
     assert (lab.log.last_batch("another"), lab.landed()) == (NO_BATCH, [0, 1, 2])
 
 
-def test_no_reader_sees_what_is_not_committed_and_what_is_discarded_is_deleted(lab: Lab) -> None:
+def test_no_reader_sees_what_is_not_committed_and_what_is_discarded_is_deleted(lab: StagedLab) -> None:
     staged = lab.stage(1, 2)
     assert (staged.count, lab.landed(), lab.files()) == (2, [], 2)
     assert sorted(staged.rows(["kafka_offset"])[0].to_pylist()) == [1, 2]
@@ -74,7 +74,7 @@ def test_no_reader_sees_what_is_not_committed_and_what_is_discarded_is_deleted(l
     assert lab.files() == 0
 
 
-def test_rows_at_some_places_are_left_out_and_the_others_written_once_more(lab: Lab) -> None:
+def test_rows_at_some_places_are_left_out_and_the_others_written_once_more(lab: StagedLab) -> None:
     offsets = [0, 1, 62, 63, 64, 125, 126, 1_000_000]
     staged = lab.stage(*offsets)
     remaining = staged.without(lab.places(0, 63, 126, 77), LocalTasks())
@@ -84,26 +84,26 @@ def test_rows_at_some_places_are_left_out_and_the_others_written_once_more(lab: 
     assert lab.files() == 2, "the first files are deleted"
 
 
-def test_a_place_of_another_time_is_another_record(lab: Lab) -> None:
+def test_a_place_of_another_time_is_another_record(lab: StagedLab) -> None:
     """A topic that was re-created has the same offsets again."""
     staged = lab.stage(1, 2)
     assert staged.without(lab.places(1, 2, time=NOON - timedelta(microseconds=1)), LocalTasks()).count == 2
     assert staged.without(lab.places(1, 2, time=None), LocalTasks()).count == 2
 
 
-def test_of_rows_that_are_all_left_out_nothing_remains(lab: Lab) -> None:
+def test_of_rows_that_are_all_left_out_nothing_remains(lab: StagedLab) -> None:
     staged = lab.stage(1, 2)
     assert staged.without(lab.places(1, 2), LocalTasks()).files == ()
     assert lab.files() == 0
 
 
-def test_without_rows_to_leave_out_the_files_stay(lab: Lab) -> None:
+def test_without_rows_to_leave_out_the_files_stay(lab: StagedLab) -> None:
     staged = lab.stage(1, 2)
     assert staged.without(lab.places(9), LocalTasks()) == staged
     assert staged.without(Places.of(), LocalTasks()) == staged
 
 
-def test_a_name_that_is_taken_is_refused(lab: Lab) -> None:
+def test_a_name_that_is_taken_is_refused(lab: StagedLab) -> None:
     lab.log.append(lab.stage(1).files, TxnId("q", 5))
     for batch in (4, 5):
         with pytest.raises(Refused, match="has batch 5 of this checkpoint already"):
@@ -111,7 +111,7 @@ def test_a_name_that_is_taken_is_refused(lab: Lab) -> None:
     assert lab.landed() == [1]
 
 
-def test_two_that_commit_one_batch_at_the_same_time_do_not_both_land(lab: Lab) -> None:
+def test_two_that_commit_one_batch_at_the_same_time_do_not_both_land(lab: StagedLab) -> None:
     table = lab.log.location.open()
     assert table is not None
     other = CommitLog(lab.log.location, table)

@@ -18,7 +18,7 @@ BUSY = {1: StageTasks(active=2, ended=0)}
 WATCHDOG = 120.0  # as deploy/systemd/spark-sink.service has it
 
 
-class Bench:
+class LivenessLab:
     """A sink that is ready, and what systemd would do with it."""
 
     def __init__(self, manager: ServiceManager) -> None:
@@ -46,32 +46,32 @@ class Bench:
 
 
 @pytest.fixture
-def bench() -> Iterator[Bench]:
+def lab() -> Iterator[LivenessLab]:
     with ServiceManager(watchdog=WATCHDOG) as manager:
-        yield Bench(manager)
+        yield LivenessLab(manager)
 
 
-def test_a_sink_that_does_nothing_is_restarted(bench: Bench) -> None:
-    assert not bench.killed_within(MIN_LIMIT)
-    assert bench.killed_within(WATCHDOG + 2 * INTERVAL)
+def test_a_sink_that_does_nothing_is_restarted(lab: LivenessLab) -> None:
+    assert not lab.killed_within(MIN_LIMIT)
+    assert lab.killed_within(WATCHDOG + 2 * INTERVAL)
 
 
-def test_a_long_start_is_not_interrupted_while_its_parts_end(bench: Bench) -> None:
+def test_a_long_start_is_not_interrupted_while_its_parts_end(lab: LivenessLab) -> None:
     for _ in range(10):
-        assert not bench.killed_within(MIN_LIMIT)
-        bench.metrics.progressed()
+        assert not lab.killed_within(MIN_LIMIT)
+        lab.metrics.progressed()
 
 
-def test_a_batch_whose_tasks_end_one_after_the_other_is_not_interrupted(bench: Bench) -> None:
+def test_a_batch_whose_tasks_end_one_after_the_other_is_not_interrupted(lab: LivenessLab) -> None:
     for ended in range(10):
-        bench.tasks = {7: StageTasks(active=1, ended=ended)}
-        assert not bench.killed_within(MAX_TASK_SECONDS)
+        lab.tasks = {7: StageTasks(active=1, ended=ended)}
+        assert not lab.killed_within(MAX_TASK_SECONDS)
 
 
-def test_a_task_may_run_for_hours_and_not_permanently(bench: Bench) -> None:
-    bench.tasks = BUSY
-    assert not bench.killed_within(MAX_TASK_SECONDS)
-    assert bench.killed_within(MIN_LIMIT + WATCHDOG + LOOK_AFTER + 2 * INTERVAL)
+def test_a_task_may_run_for_hours_and_not_permanently(lab: LivenessLab) -> None:
+    lab.tasks = BUSY
+    assert not lab.killed_within(MAX_TASK_SECONDS)
+    assert lab.killed_within(MIN_LIMIT + WATCHDOG + LOOK_AFTER + 2 * INTERVAL)
 
 
 def test_tasks_that_wait_for_a_machine_are_no_progress() -> None:

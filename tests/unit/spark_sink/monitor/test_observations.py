@@ -11,7 +11,7 @@ ENDS: Offsets = {("logs", 0): 10, ("logs", 1): 5}
 LATEST: Offsets = {("logs", 0): 12, ("logs", 1): 5, ("logs", 2): 7}
 
 
-class Lab:
+class ObservationsLab:
     def __init__(self) -> None:
         self.now = 1000.0
         self.observations = Observations(lambda: self.now)
@@ -22,7 +22,7 @@ class Lab:
 
 
 def test_batches_are_added_up() -> None:
-    lab = Lab()
+    lab = ObservationsLab()
     lab.land(rows=5, bad=1, repeats=2, lost=3, files=7)
     lab.land(rows=6, files=8)
     seen = lab.observations.seen
@@ -32,13 +32,13 @@ def test_batches_are_added_up() -> None:
 
 
 def test_a_batch_that_had_landed_before_is_not_counted() -> None:
-    lab = Lab()
+    lab = ObservationsLab()
     lab.land(repeated=True)
     assert lab.observations.seen.batches == 0
 
 
 def test_the_lag_is_what_kafka_has_and_the_tables_do_not() -> None:
-    lab = Lab()
+    lab = ObservationsLab()
     assert lab.observations.seen.lag is None
     lab.land()
     assert lab.observations.seen.lags == {("logs", 0): 2, ("logs", 1): 0, ("logs", 2): 7}
@@ -46,7 +46,7 @@ def test_the_lag_is_what_kafka_has_and_the_tables_do_not() -> None:
 
 
 def test_the_lag_in_time_counts_from_the_newest_record_that_has_landed() -> None:
-    lab = Lab()
+    lab = ObservationsLab()
     lab.land(records={("logs", 0): PartitionRecords(3, 1001.0, 1006.5)})
     seen = lab.observations.seen
     assert [seen.lag_seconds(("logs", number), lab.now) for number in range(3)] == [3.5, 0.0, None]
@@ -54,7 +54,7 @@ def test_the_lag_in_time_counts_from_the_newest_record_that_has_landed() -> None
 
 
 def test_the_lag_in_time_of_a_quiet_partition_counts_from_when_nothing_was_behind() -> None:
-    lab = Lab()
+    lab = ObservationsLab()
     lab.land(latest=ENDS, records={("logs", 0): PartitionRecords(3, 900.0, 900.0)})
     lab.land()
     assert lab.observations.seen.lag_seconds(("logs", 0), lab.now) == 10.0, "not the age of the last record"
@@ -63,14 +63,14 @@ def test_the_lag_in_time_of_a_quiet_partition_counts_from_when_nothing_was_behin
 
 
 def test_a_producers_clock_that_is_ahead_makes_no_negative_lag() -> None:
-    lab = Lab()
+    lab = ObservationsLab()
     lab.land(records={("logs", 0): PartitionRecords(3, 5000.0, 5000.0)})
     seen = lab.observations.seen
     assert (seen.lag_seconds(("logs", 0), lab.now), seen.longest, seen.shortest) == (0.0, 0.0, 0.0)
 
 
 def test_records_are_late_by_the_oldest_and_the_newest_of_a_batch_and_counted_by_topic() -> None:
-    lab = Lab()
+    lab = ObservationsLab()
     assert math.isnan(lab.observations.lag_seconds())
     lab.land(
         records={("logs", 0): PartitionRecords(3, 1001.0, 1006.5), ("logs", 1): PartitionRecords(2, 1004.0, 1008.0)}
@@ -81,7 +81,7 @@ def test_records_are_late_by_the_oldest_and_the_newest_of_a_batch_and_counted_by
 
 
 def test_a_deleted_topic_has_no_lag() -> None:
-    lab = Lab()
+    lab = ObservationsLab()
     lab.land()
     lab.land(latest={("logs", 0): 10}, ends={("logs", 0): 10})
     assert lab.observations.seen.landed == {("logs", 0): 10}
@@ -89,7 +89,7 @@ def test_a_deleted_topic_has_no_lag() -> None:
 
 
 def test_causes_have_the_time_of_their_last_record() -> None:
-    lab = Lab()
+    lab = ObservationsLab()
     lab.land(causes={"not JSON": BadRecords(1, "logs", 0, 3), "no value": BadRecords(1, "logs", 0, 4)})
     lab.land(causes={"not JSON": BadRecords(2, "logs", 1, 8)})
     seen = lab.observations.seen
@@ -98,7 +98,7 @@ def test_causes_have_the_time_of_their_last_record() -> None:
 
 
 def test_stages_have_the_last_batch_and_the_mean_in_the_order_of_a_batch() -> None:
-    lab = Lab()
+    lab = ObservationsLab()
     lab.land(stages={"tasks": 1.0, "marks": 0.5})
     lab.observations.reported(4.0, {"planning": 0.2})
     lab.land(stages={"tasks": 3.0})
@@ -110,7 +110,7 @@ def test_stages_have_the_last_batch_and_the_mean_in_the_order_of_a_batch() -> No
 
 
 def test_a_seen_state_does_not_change_any_more() -> None:
-    lab = Lab()
+    lab = ObservationsLab()
     before = lab.observations.seen
     lab.land(rows=1)
     lab.observations.waiting(["topic a"])

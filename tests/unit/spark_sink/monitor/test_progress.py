@@ -42,7 +42,7 @@ class Event:
     name: str | None = None
 
 
-class Lab:
+class ProgressLab:
     def __init__(self, text: bool = False) -> None:
         self.out = io.StringIO()
         logs.set_up(text, out=self.out)
@@ -60,11 +60,11 @@ class Lab:
 
 
 @pytest.fixture
-def lab() -> Lab:
-    return Lab()
+def lab() -> ProgressLab:
+    return ProgressLab()
 
 
-def test_the_lag_in_time_is_of_the_moment_at_which_it_is_asked_for(lab: Lab) -> None:
+def test_the_lag_in_time_is_of_the_moment_at_which_it_is_asked_for(lab: ProgressLab) -> None:
     assert math.isnan(lab.metric("lag_seconds") or 0)
     records = {("logs", 0): PartitionRecords(1, time.time() - 100, time.time() - 60)}
     lab.progress.landed(BatchResult(7, ends=ENDS, records=records), LATEST)
@@ -99,7 +99,7 @@ FIELDS = {
 OF_EVERY_LINE = {"ecs.version", "log.level", "log.logger", "message"}
 
 
-def test_a_batch_is_one_json_line_with_sparks_times_and_the_sinks_counts(lab: Lab) -> None:
+def test_a_batch_is_one_json_line_with_sparks_times_and_the_sinks_counts(lab: ProgressLab) -> None:
     lab.progress.landed(BatchResult(6, rows=100, bad=0), LATEST)
     line = json.loads(lab.batch(BatchResult(7, rows=10, bad=2, repeats=3, suspects=4, lost=1, ends=ENDS)))
     assert line.pop("@timestamp").endswith("Z")
@@ -107,13 +107,13 @@ def test_a_batch_is_one_json_line_with_sparks_times_and_the_sinks_counts(lab: La
 
 
 def test_a_batch_is_one_line_of_text() -> None:
-    assert Lab(text=True).batch(BatchResult(7, rows=1000, bad=2, repeats=3, ends=ENDS)) == (
+    assert ProgressLab(text=True).batch(BatchResult(7, rows=1000, bad=2, repeats=3, ends=ENDS)) == (
         "batch 7: 1,005 rows in, 1,000 landed, 3 repeats, 2 bad, 0.5 s, 2,000 rows/s, lag 9"
         " | 1,000 rows landed, 3 repeats dropped, 2 bad records\n"
     )
 
 
-def test_what_has_not_landed_is_lag(lab: Lab) -> None:
+def test_what_has_not_landed_is_lag(lab: ProgressLab) -> None:
     line = json.loads(lab.batch(BatchResult(7, rows=4, ends={("logs", 0): 4, ("logs", 1): 5})))
     assert line["lag"] == 12 - 4 + 7
 
@@ -123,12 +123,12 @@ def test_the_fields_of_a_line_are_documented() -> None:
     assert set(re.findall(r"^\| `([a-z_]+)` \|", page, re.MULTILINE)) >= FIELDS.keys() - OF_EVERY_LINE
 
 
-def test_a_batch_is_counted_and_timed_for_prometheus(lab: Lab) -> None:
+def test_a_batch_is_counted_and_timed_for_prometheus(lab: ProgressLab) -> None:
     lab.batch(BatchResult(7, rows=10, bad=2))
     assert (lab.metric("rows_landed_total"), lab.metric("batch_seconds_sum")) == (10, 0.5)
 
 
-def test_a_batch_has_the_stages_that_were_measured_and_those_that_only_spark_knows(lab: Lab) -> None:
+def test_a_batch_has_the_stages_that_were_measured_and_those_that_only_spark_knows(lab: ProgressLab) -> None:
     lab.progress.landed(BatchResult(7, rows=10, stages={"tasks": 0.25, "marks": 0.125}), LATEST)
     spark = {"triggerExecution": 1000, "addBatch": 500}
     lab.progress.onQueryProgress(Event(SparkProgress(7, durationMs=spark)))
@@ -146,7 +146,7 @@ def test_a_batch_has_the_stages_that_were_measured_and_those_that_only_spark_kno
     assert seen.batch_seconds == 1.0
 
 
-def test_failed_commits_of_the_group_and_views_are_counted_and_seen(lab: Lab) -> None:
+def test_failed_commits_of_the_group_and_views_are_counted_and_seen(lab: ProgressLab) -> None:
     lab.progress.group_commit_failed()
     lab.progress.views({"errors": Figures(failed=True, failures=2)})
     assert lab.metric("group_commit_failures_total") == 1
@@ -155,12 +155,12 @@ def test_failed_commits_of_the_group_and_views_are_counted_and_seen(lab: Lab) ->
     assert seen.views["errors"].failed
 
 
-def test_an_event_without_a_batch_of_its_own_is_not_logged(lab: Lab) -> None:
+def test_an_event_without_a_batch_of_its_own_is_not_logged(lab: ProgressLab) -> None:
     lab.progress.onQueryProgress(Event(SparkProgress(3)))
     assert lab.out.getvalue() == ""
 
 
-def test_events_of_a_views_query_are_not_taken_for_those_of_the_lines(lab: Lab) -> None:
+def test_events_of_a_views_query_are_not_taken_for_those_of_the_lines(lab: ProgressLab) -> None:
     lab.progress.landed(BatchResult(7, rows=10, bad=2), LATEST)
     lab.progress.onQueryProgress(Event(SparkProgress(7, id=VIEW)))
     lab.progress.onQueryTerminated(Event(id=VIEW))
@@ -170,7 +170,7 @@ def test_events_of_a_views_query_are_not_taken_for_those_of_the_lines(lab: Lab) 
 
 
 @pytest.mark.parametrize(("query", "alive"), [(LINES, True), (VIEW, False)])
-def test_an_idle_query_is_alive(lab: Lab, query: UUID, alive: bool) -> None:
+def test_an_idle_query_is_alive(lab: ProgressLab, query: UUID, alive: bool) -> None:
     lab.progress.metrics.seen_alive = 0.0
     lab.progress.onQueryIdle(Event(id=query))
     assert (lab.progress.metrics.seen_alive > 0) is alive

@@ -6,7 +6,7 @@ from typing import Protocol
 import pytest
 
 from log_shipper.spark_sink.options.model import SinkConfig
-from tests.configuring import Lab
+from tests.config_lab import ConfigLab
 from tests.tables import rows
 
 SMALL = """\
@@ -22,7 +22,7 @@ class LoadSink(Protocol):
 
 
 @pytest.fixture
-def sink(lab: Lab) -> LoadSink:
+def sink(lab: ConfigLab) -> LoadSink:
     return lambda text, *overrides: lab.load(SMALL + text, SinkConfig, overrides)
 
 
@@ -85,7 +85,7 @@ def test_the_group_to_resume_from_is_the_sinks_own_or_another(sink: LoadSink) ->
             -> 4: start: 'committed' needs start_group, the consumer group to resume from: kafka.group_id is empty
     """),
 )
-def test_each_choice_has_its_companion_and_no_other(lab: Lab, text: str, problem: str) -> None:
+def test_each_choice_has_its_companion_and_no_other(lab: ConfigLab, text: str, problem: str) -> None:
     assert lab.problems(SMALL + text, SinkConfig) == [f"shipper.yml:{problem}"]
 
 
@@ -103,24 +103,24 @@ def test_each_choice_has_its_companion_and_no_other(lab: Lab, text: str, problem
         ("5", "start_offsets: must be a section of options (key: value)"),
     ],
 )
-def test_a_mistake_in_offsets_is_named(lab: Lab, text: str, problem: str) -> None:
+def test_a_mistake_in_offsets_is_named(lab: ConfigLab, text: str, problem: str) -> None:
     text = f"{SMALL}start: offsets\nstart_offsets: {text}"
     assert lab.problems(text, SinkConfig) == [f"shipper.yml:5: {problem}"]
 
 
 @pytest.mark.parametrize("text", ["yesterday", "1763712000000", "09:30"])
-def test_an_invalid_time_is_reported(lab: Lab, text: str) -> None:
+def test_an_invalid_time_is_reported(lab: ConfigLab, text: str) -> None:
     (reported,) = lab.problems(f"{SMALL}start: timestamp\nstart_timestamp: {text}", SinkConfig)
     assert reported.startswith(f"shipper.yml:5: start_timestamp: '{text}' is not a time; write 2026-11-21T09:30:00Z")
 
 
-def test_offsets_of_a_partition_that_is_not_read_are_reported(lab: Lab) -> None:
+def test_offsets_of_a_partition_that_is_not_read_are_reported(lab: ConfigLab) -> None:
     text = SMALL.replace("topics: [logs, web.eu]", "partitions: {logs: [0]}")
     text += "start: offsets\nstart_offsets: {logs: {0: 1, 4: 1}}"
     assert lab.problems(text, SinkConfig) == ["shipper.yml:5: start_offsets.logs.4: is not one of kafka.partitions"]
 
 
-def test_offsets_of_any_topic_may_be_given_with_a_pattern(lab: Lab) -> None:
+def test_offsets_of_any_topic_may_be_given_with_a_pattern(lab: ConfigLab) -> None:
     text = SMALL.replace("topics: [logs, web.eu]", "topics_pattern: .*") + "stop: offsets\nstop_offsets: {any: {0: 1}}"
     assert lab.load(text, SinkConfig).stop_offsets == {"any": {0: 1}}
 
@@ -130,7 +130,7 @@ def test_an_end_at_the_beginning_lands_nothing_and_is_no_mistake(sink: LoadSink)
     assert sink(text).stop_offsets == {"logs": {0: 9}}
 
 
-def test_an_end_before_the_beginning_is_reported(lab: Lab) -> None:
+def test_an_end_before_the_beginning_is_reported(lab: ConfigLab) -> None:
     offsets = "start: offsets\nstart_offsets: {logs: {0: 9}}\nstop: offsets\nstop_offsets: {logs: {0: 8}}"
     assert lab.problems(SMALL + offsets, SinkConfig) == [
         "shipper.yml:7: stop_offsets.logs.0: is before its start_offsets"

@@ -6,17 +6,17 @@ import pytest
 
 from log_shipper.spark_sink.options.java_options import OF_JAVA, OF_SPARK, SAME, librdkafka_name, taken_over
 from log_shipper.spark_sink.options.model import SinkConfig
-from tests.configuring import Lab
+from tests.config_lab import ConfigLab
 
 REST = "kafka.hosts: [a:1]\nkafka.topics: [logs]\ntable.path: /data/logs\ncheckpoint.path: /data/checkpoint\n"
 
 
 @pytest.fixture
-def problems(lab: Lab) -> Callable[[str], list[str]]:
+def problems(lab: ConfigLab) -> Callable[[str], list[str]]:
     return lambda text: lab.problems(REST + text, SinkConfig)
 
 
-def test_what_librdkafka_has_too_is_taken_over_with_a_remark(lab: Lab) -> None:
+def test_what_librdkafka_has_too_is_taken_over_with_a_remark(lab: ConfigLab) -> None:
     text = "kafka.options: {kafka.fetch.max.wait.ms: 50, kafka.client.rack: a, kafka.isolation.level: read_uncommitted}"
     loaded = lab.load(REST + text, SinkConfig)
     assert loaded.kafka.options == {}
@@ -28,7 +28,7 @@ def test_what_librdkafka_has_too_is_taken_over_with_a_remark(lab: Lab) -> None:
     assert [note for note in loaded.notes if "is now kafka.librdkafka.fetch.wait.max.ms; write it there" in note]
 
 
-def test_a_setting_of_librdkafka_wins_over_one_that_is_taken_over(lab: Lab) -> None:
+def test_a_setting_of_librdkafka_wins_over_one_that_is_taken_over(lab: ConfigLab) -> None:
     text = "kafka: {options: {kafka.fetch.min.bytes: 1}, librdkafka: {fetch.min.bytes: 2}}"
     assert lab.load(REST + text, SinkConfig).kafka.librdkafka == {"fetch.min.bytes": 2}
 

@@ -7,7 +7,7 @@ import pytest
 
 from log_shipper.spark_sink.options.kafka import KafkaSource
 from log_shipper.spark_sink.options.model import SinkConfig
-from tests.configuring import Lab
+from tests.config_lab import ConfigLab
 from tests.tables import rows
 
 REST = "kafka.hosts: [a:1]\ntable.path: /data/logs\ncheckpoint.path: /data/checkpoint\n"
@@ -18,12 +18,12 @@ class LoadKafka(Protocol):
 
 
 @pytest.fixture
-def kafka(lab: Lab) -> LoadKafka:
+def kafka(lab: ConfigLab) -> LoadKafka:
     return lambda text, **env: lab.load(REST + text, SinkConfig, env=env).kafka
 
 
 @pytest.fixture
-def problems(lab: Lab) -> Callable[[str], list[str]]:
+def problems(lab: ConfigLab) -> Callable[[str], list[str]]:
     return lambda text: lab.problems(REST + text, SinkConfig)
 
 
@@ -194,6 +194,6 @@ def test_a_mechanism_without_its_section_is_reported(problems: Callable[[str], l
     assert reported.endswith("kafka.sasl.oauthbearer: missing; mechanism OAUTHBEARER needs it")
 
 
-def test_a_mechanism_without_a_user_is_a_remark(lab: Lab) -> None:
+def test_a_mechanism_without_a_user_is_a_remark(lab: ConfigLab) -> None:
     loaded = lab.load(REST + "kafka: {topic: a, sasl.mechanism: SCRAM-SHA-512}", SinkConfig)
     assert any("kafka.sasl.mechanism" in warning for warning in loaded.notes)

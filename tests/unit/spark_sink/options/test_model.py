@@ -7,7 +7,7 @@ import pytest
 
 from log_shipper.config.text.secrets import Secret
 from log_shipper.spark_sink.options.model import SinkConfig
-from tests.configuring import Lab
+from tests.config_lab import ConfigLab
 from tests.tables import rows
 
 SMALL = """\
@@ -23,7 +23,7 @@ class LoadSink(Protocol):
 
 
 @pytest.fixture
-def sink(lab: Lab) -> LoadSink:
+def sink(lab: ConfigLab) -> LoadSink:
     return lambda text, *overrides: lab.load(text, SinkConfig, overrides)
 
 
@@ -80,7 +80,7 @@ def test_raw_settings_are_not_shown(sink: LoadSink) -> None:
     assert "s3cret" not in repr(config)
 
 
-def test_what_is_missing_is_named_where_it_belongs(lab: Lab) -> None:
+def test_what_is_missing_is_named_where_it_belongs(lab: ConfigLab) -> None:
     assert lab.problems("kafka.librdkafka.x: 1\n\ntable:\n", SinkConfig) == [
         "shipper.yml:1: kafka.hosts: missing; name at least one broker, as in 'hosts: [\"localhost:9092\"]'",
         "shipper.yml:1: checkpoint.path: missing",
@@ -108,7 +108,7 @@ def test_what_is_missing_is_named_where_it_belongs(lab: Lab) -> None:
         http: true -> http: must be a section of options (key: value), as in 'http: {enabled: true}'
     """),
 )
-def test_a_mistake_is_named(lab: Lab, line: str, problem: str) -> None:
+def test_a_mistake_is_named(lab: ConfigLab, line: str, problem: str) -> None:
     assert lab.problems(f"{SMALL}{line}\n", SinkConfig) == [f"shipper.yml:5: {problem}"]
 
 
@@ -124,7 +124,7 @@ def test_the_logged_metrics_are_the_shippers(sink: LoadSink) -> None:
     assert note.startswith("ignored: logging.metrics (")
 
 
-def test_variables_are_filled_in_as_in_the_shippers(lab: Lab) -> None:
+def test_variables_are_filled_in_as_in_the_shippers(lab: ConfigLab) -> None:
     text = SMALL.replace("/data/logs/", "${LAKE}/logs") + "kafka.password: ${SECRET}\nkafka.username: me\n"
     config = lab.load(text, SinkConfig, env={"LAKE": "s3a://lake", "SECRET": "s3cret"})
     assert (config.table.path, config.kafka.password) == ("s3a://lake/logs", Secret("s3cret"))
@@ -134,7 +134,7 @@ def test_variables_are_filled_in_as_in_the_shippers(lab: Lab) -> None:
     ]
 
 
-def test_two_ways_to_name_the_brokers_are_one_too_many(lab: Lab) -> None:
+def test_two_ways_to_name_the_brokers_are_one_too_many(lab: ConfigLab) -> None:
     (problem,) = lab.problems(SMALL + "kafka.bootstrap_servers: x\n", SinkConfig)
     assert problem.startswith("shipper.yml:5: kafka.bootstrap_servers: means the same as kafka.hosts (")
     assert Path(problem.partition("(")[2].partition(":1)")[0]).name == "shipper.yml"

@@ -15,7 +15,7 @@ from log_shipper.config.yaml.load import load
 from log_shipper.spark_sink.options.model import SinkConfig
 from log_shipper.spark_sink.options.page import page
 from tests import json_schemas
-from tests.configuring import Lab
+from tests.config_lab import ConfigLab
 
 DOCS = Path(config.__file__).parents[1] / "docs"
 SCHEMA = schema(SinkConfig, "sink.yml")
@@ -33,7 +33,7 @@ def test_the_page_in_the_docs_is_the_one_that_the_code_writes() -> None:
     )
 
 
-def test_the_example_on_the_page_loads(lab: Lab) -> None:
+def test_the_example_on_the_page_loads(lab: ConfigLab) -> None:
     example = re.search(r"```yaml\n(.*?)```", page(), re.DOTALL)
     assert example is not None
     assert lab.load(example[1], SinkConfig).dead_letter_path == "/lake/logs_dead_letter"
@@ -78,7 +78,7 @@ def test_a_span_is_reported_as_people_write_it(seconds: int, text: str) -> None:
         "http: ~",
     ],
 )
-def test_the_schema_accepts_what_the_loader_accepts(more: str, lab: Lab) -> None:
+def test_the_schema_accepts_what_the_loader_accepts(more: str, lab: ConfigLab) -> None:
     if "views" not in more:
         lab.load(WHOLE + more, SinkConfig)
     assert refusals(WHOLE + more) == []
@@ -87,7 +87,7 @@ def test_the_schema_accepts_what_the_loader_accepts(more: str, lab: Lab) -> None
 @pytest.mark.parametrize(
     "more", ["strat: latest", "stop: soon", "columns: [{nam: a}]", "maintenance.vacuum.mode: fast", "http.port: many"]
 )
-def test_what_is_a_mistake_by_itself_the_schema_marks(more: str, lab: Lab) -> None:
+def test_what_is_a_mistake_by_itself_the_schema_marks(more: str, lab: ConfigLab) -> None:
     assert lab.problems(WHOLE + more, SinkConfig)
     assert refusals(WHOLE + more)
 
@@ -108,7 +108,7 @@ EXPORTED = [
 
 
 @pytest.mark.parametrize("more", EXPORTED)
-def test_what_export_prints_loads_to_the_same_and_hides_secrets(lab: Lab, more: str) -> None:
+def test_what_export_prints_loads_to_the_same_and_hides_secrets(lab: ConfigLab, more: str) -> None:
     once = lab.load(more + (WHOLE if "partitions" not in more else WHOLE.replace(", topics: [logs]", "")), SinkConfig)
     printed = export([lab.file], SinkConfig, (), {})
     assert "s3cret" not in printed

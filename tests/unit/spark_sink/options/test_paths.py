@@ -6,7 +6,7 @@ import pytest
 
 from log_shipper.spark_sink.options.model import SinkConfig
 from log_shipper.spark_sink.options.paths import normal
-from tests.configuring import Lab
+from tests.config_lab import ConfigLab
 from tests.tables import rows
 
 
@@ -19,7 +19,7 @@ class Problems(Protocol):
 
 
 @pytest.fixture
-def loaded(lab: Lab) -> LoadSink:
+def loaded(lab: ConfigLab) -> LoadSink:
     def load(table: str, more: str = "", topics: str = "[logs, audit]") -> SinkConfig:
         text = f"kafka: {{hosts: [a:1], topics: {topics}}}\ntable.path: '{table}'\ncheckpoint.path: /cp/x\n{more}"
         return lab.load(text, SinkConfig)
@@ -28,7 +28,7 @@ def loaded(lab: Lab) -> LoadSink:
 
 
 @pytest.fixture
-def problems(lab: Lab) -> Problems:
+def problems(lab: ConfigLab) -> Problems:
     def problems(
         table: str, more: str = "", kafka: str = "topics: [logs, audit]", checkpoint: str = "/cp/x"
     ) -> list[str]:
@@ -123,7 +123,7 @@ def test_a_possible_table_of_a_template_is_reported(
 @pytest.mark.parametrize(
     ("table", "checkpoint"), [("/data/%{[topic]}", "/data/checkpoint"), ("/data/x-%{[topic]}", "/data/y")]
 )
-def test_a_directory_among_the_tables_may_be_no_topic(lab: Lab, table: str, checkpoint: str) -> None:
+def test_a_directory_among_the_tables_may_be_no_topic(lab: ConfigLab, table: str, checkpoint: str) -> None:
     text = f"kafka: {{hosts: [a:1], topic: logs}}\ntable.path: '{table}'\ncheckpoint.path: {checkpoint}\n"
     assert lab.load(text, SinkConfig).checkpoint.path == checkpoint
 

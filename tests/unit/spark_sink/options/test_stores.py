@@ -6,12 +6,12 @@ from log_shipper import config
 from log_shipper.config.export import MASK, export
 from log_shipper.spark_sink.options.model import SinkConfig
 from log_shipper.spark_sink.options.stores import NAMES
-from tests.configuring import Lab
+from tests.config_lab import ConfigLab
 
 S3 = "kafka: {hosts: [a:1], topics: [logs]}\ntable.path: s3a://lake/logs\ncheckpoint.path: s3a://lake/checkpoint\n"
 
 
-def test_options_are_as_the_library_takes_them(lab: Lab) -> None:
+def test_options_are_as_the_library_takes_them(lab: ConfigLab) -> None:
     options = (
         "table.options: {aws_region: eu-central-1, aws_allow_http: true, MAX_RETRIES: 3, aws_session_token: '${T}'}"
     )
@@ -41,7 +41,7 @@ def test_options_are_as_the_library_takes_them(lab: Lab) -> None:
         ("{aws_region: [a]}", "table.options.aws_region: must be a single value"),
     ],
 )
-def test_an_option_that_the_library_would_ignore_is_a_mistake(lab: Lab, options: str, message: str) -> None:
+def test_an_option_that_the_library_would_ignore_is_a_mistake(lab: ConfigLab, options: str, message: str) -> None:
     (problem,) = lab.problems(f"{S3}table.options: {options}", SinkConfig)
     assert message in problem
 
@@ -52,7 +52,7 @@ AZURE = "\ntable.options: {azure_storage_account_key: x}\n"
 @pytest.mark.parametrize(
     "path", ["table.path: abfss://lake@account.dfs.core.windows.net/logs", "state.path: az://lake/m"]
 )
-def test_the_options_are_those_of_any_path(lab: Lab, path: str) -> None:
+def test_the_options_are_those_of_any_path(lab: ConfigLab, path: str) -> None:
     table = "" if path.startswith("table") else "table.path: /data/logs\n"
     whole = (
         S3.replace("table.path: s3a://lake/logs\n", table).replace("s3a://lake/checkpoint", "/data/checkpoint") + path
@@ -61,7 +61,7 @@ def test_the_options_are_those_of_any_path(lab: Lab, path: str) -> None:
     assert lab.problems(whole + AZURE.replace("azure_storage_account_key", "aws_region"), SinkConfig)
 
 
-def test_on_a_disk_the_options_of_all_stores_may_stay(lab: Lab) -> None:
+def test_on_a_disk_the_options_of_all_stores_may_stay(lab: ConfigLab) -> None:
     lab.load(S3.replace("s3a://lake", "/data") + AZURE, SinkConfig)
 
 
@@ -73,13 +73,13 @@ def test_on_a_disk_the_options_of_all_stores_may_stay(lab: Lab) -> None:
         ("spark.hadoop.fs.azure.account.key.lake.dfs.core.windows.net", "azure_storage_account_key"),
     ],
 )
-def test_a_setting_of_hadoops_file_systems_is_named_with_its_option(lab: Lab, setting: str, option: str) -> None:
+def test_a_setting_of_hadoops_file_systems_is_named_with_its_option(lab: ConfigLab, setting: str, option: str) -> None:
     (warning,) = lab.load(f"{S3}{setting}: x", SinkConfig).warnings
     assert f"{setting} has no effect on the sink's own tables" in warning
     assert f"set table.options.{option} too" in warning
 
 
-def test_settings_of_hadoops_file_systems_may_stay_beside_options(lab: Lab) -> None:
+def test_settings_of_hadoops_file_systems_may_stay_beside_options(lab: ConfigLab) -> None:
     beside = "spark.hadoop.fs.s3a.access.key: x\ntable.options.aws_region: x\n"
     assert lab.load(S3 + beside, SinkConfig).warnings == ()
 
@@ -96,7 +96,7 @@ SECRETS = [
 
 
 @pytest.mark.parametrize("name", SECRETS)
-def test_secrets_are_hidden(lab: Lab, name: str) -> None:
+def test_secrets_are_hidden(lab: ConfigLab, name: str) -> None:
     scheme = {"aws": "s3", "azure": "az", "google": "gs"}[name.partition("_")[0]]
     lab.load(S3.replace("s3a:", f"{scheme}:") + f"table.options.{name}: s3cret\n", SinkConfig)
     assert f"{name}: {MASK}" in export([lab.file], SinkConfig, (), {})

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from log_shipper.spark_sink.options.model import SinkConfig
-from tests.configuring import Lab
+from tests.config_lab import ConfigLab
 from tests.tables import rows
 
 SMALL = """\
@@ -18,7 +18,7 @@ LoadSink = Callable[[str], SinkConfig]
 
 
 @pytest.fixture
-def sink(lab: Lab) -> LoadSink:
+def sink(lab: ConfigLab) -> LoadSink:
     return lambda text: lab.load(SMALL + text, SinkConfig)
 
 
@@ -106,12 +106,12 @@ def test_a_short_time_travel_is_not_a_mistake_but_is_noted(sink: LoadSink) -> No
         maintenance.optimise.enabled: false -> maintenance.optimise: unknown option; did you mean 'optimize'?
     """),
 )
-def test_a_mistake_is_named(lab: Lab, text: str, problem: str) -> None:
+def test_a_mistake_is_named(lab: ConfigLab, text: str, problem: str) -> None:
     (reported,) = lab.problems(SMALL + text, SinkConfig)
     assert reported.partition(": ")[2] == problem
 
 
-def test_a_view_of_one_of_several_tables_names_it(lab: Lab) -> None:
+def test_a_view_of_one_of_several_tables_names_it(lab: ConfigLab) -> None:
     text = (
         SMALL.replace("/data/logs", "'/data/%{[topic]}'").replace("/data/checkpoint", "/cp")
         + "views: [{name: a, sql: x"

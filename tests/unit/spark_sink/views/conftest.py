@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.unit.spark_sink.views.lab import ViewsLab
+from tests.unit.spark_sink.views.views_lab import ViewsLab
 
 
 @pytest.fixture

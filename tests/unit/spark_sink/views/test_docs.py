@@ -10,7 +10,7 @@ from log_shipper.config.yaml.load import load
 from log_shipper.spark_sink.options.model import SinkConfig
 from log_shipper.spark_sink.views.views import Views
 from tests.java import needs_delta
-from tests.unit.spark_sink.views.lab import ViewsLab
+from tests.unit.spark_sink.views.views_lab import ViewsLab
 
 pytestmark = [pytest.mark.spark, needs_delta, pytest.mark.slow("a page of the documentation")]
 

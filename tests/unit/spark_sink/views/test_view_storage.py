@@ -13,7 +13,7 @@ from log_shipper.spark_sink.options.views import ViewConfig
 from log_shipper.spark_sink.storage.layout import retention_properties
 from tests.java import needs_delta
 from tests.loggers import restored_loggers
-from tests.unit.spark_sink.views.lab import A_HOST, ERRORS, ERRORS_A_MINUTE, ViewsLab
+from tests.unit.spark_sink.views.views_lab import A_HOST, ERRORS, ERRORS_A_MINUTE, ViewsLab
 
 pytestmark = [pytest.mark.spark, needs_delta]
 

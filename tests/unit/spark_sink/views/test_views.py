@@ -12,7 +12,7 @@ from log_shipper.spark_sink.storage.tables import Table as StoredTable
 from log_shipper.spark_sink.views.views import Views
 from tests.e2e.running import await_true
 from tests.java import needs_delta
-from tests.unit.spark_sink.views.lab import A_HOST, ERRORS, ERRORS_A_MINUTE, ViewsLab
+from tests.unit.spark_sink.views.views_lab import A_HOST, ERRORS, ERRORS_A_MINUTE, ViewsLab
 
 pytestmark = [pytest.mark.spark, needs_delta]
 

@@ -1,9 +1,9 @@
 import pytest
 
 from tests.fakes import ManualClock
-from tests.member_desk import Desk
+from tests.member_lab import MemberLab
 
 
 @pytest.fixture
-def desk(clock: ManualClock) -> Desk:
-    return Desk(clock)
+def lab(clock: ManualClock) -> MemberLab:
+    return MemberLab(clock)

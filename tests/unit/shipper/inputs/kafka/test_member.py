@@ -8,7 +8,7 @@ from confluent_kafka import KafkaError
 
 from log_shipper.shipper.inputs.kafka.member import Member
 from tests.fakes import ManualClock
-from tests.member_desk import PLACE, Desk
+from tests.member_lab import PLACE, MemberLab
 
 LOOKS = 2000
 
@@ -18,10 +18,10 @@ class Site:
 
     def __init__(self, clock: ManualClock) -> None:
         self.clock = clock
-        self.desk = Desk(clock, once=True)
-        self.topics = self.desk.topics
+        self.lab = MemberLab(clock, once=True)
+        self.topics = self.lab.topics
         self._woken = threading.Event()
-        self.member = Member(self.topics.clients, self.desk.context(self._woken.set))
+        self.member = Member(self.topics.clients, self.lab.context(self._woken.set))
         self.member.start()
 
     def until(self, is_over: Callable[[], bool]) -> None:

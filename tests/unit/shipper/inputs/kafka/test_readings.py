@@ -12,29 +12,29 @@ from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.parsers.multiline import MultilineConfig
 from tests.builders import Surroundings, source_context
 from tests.fakes import ManualClock
-from tests.member_desk import OTHER, PLACE, Desk
+from tests.member_lab import OTHER, PLACE, MemberLab
 
 ALL = 10**9
 TIMEOUT = 300.0
 
 
 class Room:
-    """The readings of a desk's member; `is_refused` is asked for each partition."""
+    """The readings of a lab's member; `is_refused` is asked for each partition."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
+    def __init__(self, lab: MemberLab) -> None:
+        self.lab = lab
         self.metrics = Metrics()
         self.taken = 0
         self.is_refused: Callable[[str], bool] = lambda file_id: False
-        desk.options["parsers"] = (MultilineConfig(pattern="^ ", timeout=TIMEOUT),)
-        desk.topics.committed |= {PLACE: 0, OTHER: 0}
-        desk.begin()
-        desk.consumer.give(PLACE, OTHER)
+        lab.options["parsers"] = (MultilineConfig(pattern="^ ", timeout=TIMEOUT),)
+        lab.topics.committed |= {PLACE: 0, OTHER: 0}
+        lab.begin()
+        lab.consumer.give(PLACE, OTHER)
         around = Surroundings()
         around.takes_more = lambda source: not self.is_refused(source.file_id)  # type: ignore[method-assign]
-        source = source_context(None, desk.clock, self.metrics, around=around)
-        rebalances = desk.session.rebalances
-        context = ReadingContext(desk.config, 10**6, source, lambda: rebalances.partitions, self.note_room)
+        source = source_context(None, lab.clock, self.metrics, around=around)
+        rebalances = lab.session.rebalances
+        context = ReadingContext(lab.config, 10**6, source, lambda: rebalances.partitions, self.note_room)
         self.readings = Readings(context)
         self.step()
 
@@ -42,10 +42,10 @@ class Room:
         self.taken += 1
 
     def step(self) -> None:
-        self.desk.step(2)
+        self.lab.step(2)
 
     def write(self, place: tuple[str, int], *lines: bytes) -> None:
-        self.desk.topics.write(place, *lines)
+        self.lab.topics.write(place, *lines)
         self.step()
 
     def read(self, budget: int = ALL) -> list[Batch]:
@@ -57,7 +57,7 @@ class Room:
 
 @pytest.fixture
 def room(clock: ManualClock) -> Room:
-    return Room(Desk(clock))
+    return Room(MemberLab(clock))
 
 
 def test_all_partitions_are_read_and_the_member_has_room_again(room: Room) -> None:
@@ -73,7 +73,7 @@ def test_it_is_read_when_something_came_or_a_message_is_due_or_its_end_is_kept(r
     assert room.readings.next_read == 0.0
     assert room.read() == []
     assert room.readings.next_read == TIMEOUT
-    room.desk.clock.advance(TIMEOUT)
+    room.lab.clock.advance(TIMEOUT)
     assert room.readings.next_read == 0.0
     assert room.read() == []
     assert room.readings.next_read == float("inf")  # the member's thread wakes the loop
@@ -93,10 +93,10 @@ def test_a_partition_of_which_too_much_waits_is_asked_for_again_soon(room: Room)
 
 
 def test_who_stops_at_a_batch_is_given_the_others_the_next_time(room: Room) -> None:
-    room.desk.topics.metadata[PLACE] = "shipper 1: cuts 1,2"
-    room.desk.consumer.lose(PLACE)
+    room.lab.topics.metadata[PLACE] = "shipper 1: cuts 1,2"
+    room.lab.consumer.lose(PLACE)
     room.step()
-    room.desk.consumer.give(PLACE)
+    room.lab.consumer.give(PLACE)
     room.write(PLACE, b"one", b"two", b"three", b"four")
     (first,) = islice(room.readings.read(ALL), 1)
     assert first.messages.texts == ["one"]
@@ -105,13 +105,13 @@ def test_who_stops_at_a_batch_is_given_the_others_the_next_time(room: Room) -> N
 
 
 def test_what_was_made_of_a_partition_that_is_lost_is_not_given(room: Room) -> None:
-    room.desk.topics.metadata[PLACE] = "shipper 1: cuts 1,2"
-    room.desk.consumer.lose(PLACE)
+    room.lab.topics.metadata[PLACE] = "shipper 1: cuts 1,2"
+    room.lab.consumer.lose(PLACE)
     room.step()
-    room.desk.consumer.give(PLACE)
+    room.lab.consumer.give(PLACE)
     room.write(PLACE, b"one", b"two", b"three", b"four")
     list(islice(room.readings.read(ALL), 1))
-    room.desk.consumer.lose(PLACE)
+    room.lab.consumer.lose(PLACE)
     room.step()
     assert room.texts() == []
 
@@ -119,11 +119,11 @@ def test_what_was_made_of_a_partition_that_is_lost_is_not_given(room: Room) -> N
 def test_what_was_pending_of_a_partition_that_is_lost_is_dropped(room: Room) -> None:
     room.write(PLACE, b"one", b" more")
     room.read()
-    room.desk.consumer.lose(PLACE)
-    room.desk.consumer.give(PLACE)
+    room.lab.consumer.lose(PLACE)
+    room.lab.consumer.give(PLACE)
     room.write(PLACE, b" still", b"two")
     assert room.texts() == ["one\n more\n still"]
-    room.desk.consumer.lose(PLACE)
+    room.lab.consumer.lose(PLACE)
     room.step()
     assert room.readings.next_read == float("inf")
 

@@ -27,7 +27,7 @@ from tests.capabilities import without_capabilities
 PATIENCE = 30.0  # seconds; what is awaited comes within milliseconds
 
 
-class Desk:
+class WatcherLab:
     """A watcher, what its events are taken in by, and open files."""
 
     def __init__(self, connect: Callable[[Callable[[], None]], Inotify] = Inotify) -> None:
@@ -93,10 +93,10 @@ class Desk:
 
 
 @pytest.fixture
-def desk() -> Iterator[Desk]:
-    desk = Desk()
-    yield desk
-    desk.close()
+def lab() -> Iterator[WatcherLab]:
+    lab = WatcherLab()
+    yield lab
+    lab.close()
 
 
 def messages(caplog: pytest.LogCaptureFixture) -> list[str]:
@@ -106,90 +106,90 @@ def messages(caplog: pytest.LogCaptureFixture) -> list[str]:
 # ------------------------------------------------------------------------------------------------------- files
 
 
-def test_a_write_to_a_watched_file_is_a_hint(desk: Desk, tmp_path: Path) -> None:
-    key, _ = desk.watch(tmp_path / "a.log")
-    assert desk.watcher.is_watched(key)
+def test_a_write_to_a_watched_file_is_a_hint(lab: WatcherLab, tmp_path: Path) -> None:
+    key, _ = lab.watch(tmp_path / "a.log")
+    assert lab.watcher.is_watched(key)
     (tmp_path / "a.log").write_text("x")
-    assert desk.until(lambda: key in desk.changed)
+    assert lab.until(lambda: key in lab.changed)
 
 
-def test_a_file_that_is_not_watched_any_more_gives_none(desk: Desk, tmp_path: Path) -> None:
-    key, fd = desk.watch(tmp_path / "a.log")
-    desk.watcher.unwatch_file(key)
-    desk.watcher.unwatch_file(key)
-    assert not desk.watcher.is_watched(key)
+def test_a_file_that_is_not_watched_any_more_gives_none(lab: WatcherLab, tmp_path: Path) -> None:
+    key, fd = lab.watch(tmp_path / "a.log")
+    lab.watcher.unwatch_file(key)
+    lab.watcher.unwatch_file(key)
+    assert not lab.watcher.is_watched(key)
     os.write(fd, b"x")
-    assert desk.quiet(tmp_path)
+    assert lab.quiet(tmp_path)
 
 
-def test_a_watch_stays_after_the_file_was_closed_and_renamed(desk: Desk, tmp_path: Path) -> None:
-    key, fd = desk.watch(tmp_path / "a.log")
-    desk.close_file(fd)
+def test_a_watch_stays_after_the_file_was_closed_and_renamed(lab: WatcherLab, tmp_path: Path) -> None:
+    key, fd = lab.watch(tmp_path / "a.log")
+    lab.close_file(fd)
     (tmp_path / "a.log").rename(tmp_path / "a.log.1")
     (tmp_path / "a.log.1").write_text("x")
-    assert desk.until(lambda: key in desk.changed)
-    assert desk.watcher.is_watched(key)
+    assert lab.until(lambda: key in lab.changed)
+    assert lab.watcher.is_watched(key)
 
 
-def test_a_deleted_file_is_forgotten_with_a_hint(desk: Desk, tmp_path: Path) -> None:
-    key, fd = desk.watch(tmp_path / "a.log")
+def test_a_deleted_file_is_forgotten_with_a_hint(lab: WatcherLab, tmp_path: Path) -> None:
+    key, fd = lab.watch(tmp_path / "a.log")
     (tmp_path / "a.log").unlink()
-    assert desk.watcher.is_watched(key)  # it is open: it may still be written to
-    desk.close_file(fd)
-    assert desk.until(lambda: key in desk.changed)
-    assert not desk.watcher.is_watched(key)
-    assert not desk.watcher._files
-    assert desk.kernel_watches == 0
+    assert lab.watcher.is_watched(key)  # it is open: it may still be written to
+    lab.close_file(fd)
+    assert lab.until(lambda: key in lab.changed)
+    assert not lab.watcher.is_watched(key)
+    assert not lab.watcher._files
+    assert lab.kernel_watches == 0
 
 
-def test_the_file_that_takes_the_key_of_a_deleted_one_gets_a_watch_of_its_own(desk: Desk, tmp_path: Path) -> None:
-    key, fd = desk.watch(tmp_path / "a.log")
+def test_the_file_that_takes_the_key_of_a_deleted_one_gets_a_watch_of_its_own(lab: WatcherLab, tmp_path: Path) -> None:
+    key, fd = lab.watch(tmp_path / "a.log")
     (tmp_path / "a.log").unlink()
-    desk.close_file(fd)
-    desk.until(lambda: key in desk.changed)
-    _, fd = desk.open(tmp_path / "b.log")
+    lab.close_file(fd)
+    lab.until(lambda: key in lab.changed)
+    _, fd = lab.open(tmp_path / "b.log")
     # Whether the file system gives the same inode again is its own affair: the watcher knows the key only.
-    assert desk.watcher.watch_file(key, fd)
-    desk.changed.clear()
+    assert lab.watcher.watch_file(key, fd)
+    lab.changed.clear()
     os.write(fd, b"x")
-    assert desk.until(lambda: key in desk.changed)
+    assert lab.until(lambda: key in lab.changed)
 
 
-def test_watching_a_file_twice_is_one_watch(desk: Desk, tmp_path: Path) -> None:
-    key, fd = desk.watch(tmp_path / "a.log")
-    assert desk.watcher.watch_file(key, fd)
-    assert desk.kernel_watches == 1
+def test_watching_a_file_twice_is_one_watch(lab: WatcherLab, tmp_path: Path) -> None:
+    key, fd = lab.watch(tmp_path / "a.log")
+    assert lab.watcher.watch_file(key, fd)
+    assert lab.kernel_watches == 1
     os.write(fd, b"x")
-    assert desk.until(lambda: bool(desk.changed))
-    desk.watcher.unwatch_file(key)
-    assert desk.kernel_watches == 0
-    desk.changed.clear()
+    assert lab.until(lambda: bool(lab.changed))
+    lab.watcher.unwatch_file(key)
+    assert lab.kernel_watches == 0
+    lab.changed.clear()
     os.write(fd, b"x")
-    assert desk.quiet(tmp_path)
+    assert lab.quiet(tmp_path)
 
 
-def test_a_key_that_another_file_has_now_leaves_no_watch_behind(desk: Desk, tmp_path: Path) -> None:
-    key, old = desk.watch(tmp_path / "a.log")
-    _, new = desk.open(tmp_path / "b.log")
-    assert desk.watcher.watch_file(key, new)
-    assert desk.kernel_watches == 1
+def test_a_key_that_another_file_has_now_leaves_no_watch_behind(lab: WatcherLab, tmp_path: Path) -> None:
+    key, old = lab.watch(tmp_path / "a.log")
+    _, new = lab.open(tmp_path / "b.log")
+    assert lab.watcher.watch_file(key, new)
+    assert lab.kernel_watches == 1
     os.write(old, b"x")
-    assert desk.quiet(tmp_path)
+    assert lab.quiet(tmp_path)
     os.write(new, b"x")
-    assert desk.until(lambda: key in desk.changed)
+    assert lab.until(lambda: key in lab.changed)
 
 
 # ------------------------------------------------------------------------------------------------- directories
 
 
 @pytest.mark.parametrize("what", ["create", "delete", "into", "away"])
-def test_a_name_that_comes_or_goes_asks_for_a_scan(desk: Desk, tmp_path: Path, what: str) -> None:
+def test_a_name_that_comes_or_goes_asks_for_a_scan(lab: WatcherLab, tmp_path: Path, what: str) -> None:
     place = tmp_path / "logs"
     place.mkdir()
     (place / "a.log").touch()
     (tmp_path / "b.log").touch()
-    desk.watcher.watch_directory(str(place), [ANY_NAME])
-    desk.watcher.wants_scan = False
+    lab.watcher.watch_directory(str(place), [ANY_NAME])
+    lab.watcher.wants_scan = False
     actions: dict[str, Callable[[], object]] = {
         "create": (place / "new.log").touch,
         "delete": (place / "a.log").unlink,
@@ -197,193 +197,193 @@ def test_a_name_that_comes_or_goes_asks_for_a_scan(desk: Desk, tmp_path: Path, w
         "away": lambda: (place / "a.log").rename(tmp_path / "a.log"),
     }
     actions[what]()
-    assert desk.until(lambda: desk.watcher.wants_scan)
+    assert lab.until(lambda: lab.watcher.wants_scan)
 
 
 @pytest.mark.parametrize("way", ["deleted", "moved"])
-def test_a_directory_that_was_replaced_by_another_is_watched_again(desk: Desk, tmp_path: Path, way: str) -> None:
+def test_a_directory_that_was_replaced_by_another_is_watched_again(lab: WatcherLab, tmp_path: Path, way: str) -> None:
     place = tmp_path / "logs"
     place.mkdir()
-    desk.watcher.watch_directory(str(place), [ANY_NAME])
-    desk.watcher.wants_scan = False
+    lab.watcher.watch_directory(str(place), [ANY_NAME])
+    lab.watcher.wants_scan = False
     if way == "deleted":
         place.rmdir()
     else:
         place.rename(tmp_path / "old")
-    assert desk.until(lambda: desk.watcher.wants_scan)
-    desk.watcher.keep_directories([str(place)])
-    assert desk.kernel_watches == 0
-    desk.watcher.watch_directory(str(place), [ANY_NAME])  # it is not there: no watch, no complaint
+    assert lab.until(lambda: lab.watcher.wants_scan)
+    lab.watcher.keep_directories([str(place)])
+    assert lab.kernel_watches == 0
+    lab.watcher.watch_directory(str(place), [ANY_NAME])  # it is not there: no watch, no complaint
     place.mkdir()
-    desk.watcher.watch_directory(str(place), [ANY_NAME])
-    assert desk.kernel_watches == 1
-    desk.watcher.wants_scan = False
+    lab.watcher.watch_directory(str(place), [ANY_NAME])
+    assert lab.kernel_watches == 1
+    lab.watcher.wants_scan = False
     (place / "a.log").touch()
-    assert desk.until(lambda: desk.watcher.wants_scan)
+    assert lab.until(lambda: lab.watcher.wants_scan)
 
 
 def test_another_directory_at_the_path_is_noticed_without_an_event(tmp_path: Path) -> None:
-    desk = Desk()  # events that are not taken in wait
+    lab = WatcherLab()  # events that are not taken in wait
     (tmp_path / "1").mkdir()
     (tmp_path / "2").mkdir()
     (tmp_path / "current").symlink_to("1")
-    desk.watcher.watch_directory(f"{tmp_path}/current", [ANY_NAME])
+    lab.watcher.watch_directory(f"{tmp_path}/current", [ANY_NAME])
     (tmp_path / "next").symlink_to("2")
     (tmp_path / "next").replace(tmp_path / "current")
-    desk.watcher.watch_directory(f"{tmp_path}/current", [ANY_NAME])
-    assert desk.kernel_watches == 1
-    desk.watcher.wants_scan = False
+    lab.watcher.watch_directory(f"{tmp_path}/current", [ANY_NAME])
+    assert lab.kernel_watches == 1
+    lab.watcher.wants_scan = False
     (tmp_path / "2" / "a.log").touch()
-    assert desk.until(lambda: desk.watcher.wants_scan)
-    desk.close()
+    assert lab.until(lambda: lab.watcher.wants_scan)
+    lab.close()
 
 
 def test_a_directory_that_was_removed_is_noticed_without_an_event(tmp_path: Path) -> None:
-    desk = Desk()  # events that are not taken in wait
+    lab = WatcherLab()  # events that are not taken in wait
     (tmp_path / "logs").mkdir()
-    desk.watcher.watch_directory(f"{tmp_path}/logs", [ANY_NAME])
+    lab.watcher.watch_directory(f"{tmp_path}/logs", [ANY_NAME])
     (tmp_path / "logs").rename(tmp_path / "old")
-    desk.watcher.watch_directory(f"{tmp_path}/logs", [ANY_NAME])
-    assert desk.kernel_watches == 0
-    desk.close()
+    lab.watcher.watch_directory(f"{tmp_path}/logs", [ANY_NAME])
+    assert lab.kernel_watches == 0
+    lab.close()
 
 
-def test_a_new_watch_of_a_directory_asks_for_a_scan_and_an_old_one_does_not(desk: Desk, tmp_path: Path) -> None:
-    desk.watcher.watch_directory(str(tmp_path), [ANY_NAME])
-    assert desk.watcher.wants_scan
-    desk.watcher.wants_scan = False
-    desk.watcher.watch_directory(str(tmp_path), [ANY_NAME])
-    assert not desk.watcher.wants_scan
+def test_a_new_watch_of_a_directory_asks_for_a_scan_and_an_old_one_does_not(lab: WatcherLab, tmp_path: Path) -> None:
+    lab.watcher.watch_directory(str(tmp_path), [ANY_NAME])
+    assert lab.watcher.wants_scan
+    lab.watcher.wants_scan = False
+    lab.watcher.watch_directory(str(tmp_path), [ANY_NAME])
+    assert not lab.watcher.wants_scan
 
 
-def test_two_paths_to_one_directory_do_not_take_each_other_s_watch(desk: Desk, tmp_path: Path) -> None:
+def test_two_paths_to_one_directory_do_not_take_each_other_s_watch(lab: WatcherLab, tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir()
     (tmp_path / "link").symlink_to("logs")
-    desk.watcher.watch_directory(f"{tmp_path}/logs", [ANY_NAME])
-    desk.watcher.watch_directory(f"{tmp_path}/link", [ANY_NAME])
-    desk.watcher.keep_directories([f"{tmp_path}/logs"])
-    desk.watcher.wants_scan = False
+    lab.watcher.watch_directory(f"{tmp_path}/logs", [ANY_NAME])
+    lab.watcher.watch_directory(f"{tmp_path}/link", [ANY_NAME])
+    lab.watcher.keep_directories([f"{tmp_path}/logs"])
+    lab.watcher.wants_scan = False
     (tmp_path / "logs" / "a.log").touch()
-    assert desk.until(lambda: desk.watcher.wants_scan)
+    assert lab.until(lambda: lab.watcher.wants_scan)
 
 
-def test_a_directory_that_is_not_kept_gives_no_hints(desk: Desk, tmp_path: Path) -> None:
+def test_a_directory_that_is_not_kept_gives_no_hints(lab: WatcherLab, tmp_path: Path) -> None:
     (tmp_path / "busy").mkdir()
-    desk.watcher.watch_directory(f"{tmp_path}/busy", [ANY_NAME])
-    desk.watcher.keep_directories([])
-    assert desk.kernel_watches == 0
-    desk.watcher.wants_scan = False
+    lab.watcher.watch_directory(f"{tmp_path}/busy", [ANY_NAME])
+    lab.watcher.keep_directories([])
+    assert lab.kernel_watches == 0
+    lab.watcher.wants_scan = False
     (tmp_path / "busy" / "a").touch()
-    assert desk.quiet(tmp_path)
+    assert lab.quiet(tmp_path)
 
 
-def test_of_a_directory_to_which_a_link_leads_only_the_names_in_question_count(desk: Desk, tmp_path: Path) -> None:
+def test_of_a_directory_to_which_a_link_leads_only_the_names_in_question_count(lab: WatcherLab, tmp_path: Path) -> None:
     (tmp_path / "busy").mkdir()
     directory = f"{tmp_path}/busy"
-    desk.watcher.watch_directory(directory, {"a.log"})
-    assert desk.watcher.scan_begins(full=False) == {(directory, "a.log"): 0}, "what happened before gave no hint"
+    lab.watcher.watch_directory(directory, {"a.log"})
+    assert lab.watcher.scan_begins(full=False) == {(directory, "a.log"): 0}, "what happened before gave no hint"
     (tmp_path / "busy" / "other").touch()
-    assert desk.quiet(tmp_path)
+    assert lab.quiet(tmp_path)
     for _ in range(2):
         (tmp_path / "busy" / "a.log").touch()
         (tmp_path / "busy" / "a.log").rename(tmp_path / "busy" / "a.log.1")
-    assert desk.until(lambda: desk.watcher.wants_scan)
-    assert desk.watcher.scan_begins(full=False) == {(directory, "a.log"): 2}
-    assert desk.watcher.scan_begins(full=False) == {}
+    assert lab.until(lambda: lab.watcher.wants_scan)
+    assert lab.watcher.scan_begins(full=False) == {(directory, "a.log"): 2}
+    assert lab.watcher.scan_begins(full=False) == {}
 
 
-def test_of_a_directory_that_is_listed_each_name_is_a_hint_of_its_own(desk: Desk, tmp_path: Path) -> None:
-    desk.watcher.watch_directory(str(tmp_path), {ANY_NAME, "a.log"})
-    desk.watcher.scan_begins(full=False)
+def test_of_a_directory_that_is_listed_each_name_is_a_hint_of_its_own(lab: WatcherLab, tmp_path: Path) -> None:
+    lab.watcher.watch_directory(str(tmp_path), {ANY_NAME, "a.log"})
+    lab.watcher.scan_begins(full=False)
     (tmp_path / "b.log").touch()
     (tmp_path / "b.log").rename(tmp_path / "c.log")
-    assert desk.until(lambda: desk.watcher.wants_scan)
-    assert desk.watcher.scan_begins(full=False) == {(str(tmp_path), "b.log"): 1, (str(tmp_path), "c.log"): 1}
+    assert lab.until(lambda: lab.watcher.wants_scan)
+    assert lab.watcher.scan_begins(full=False) == {(str(tmp_path), "b.log"): 1, (str(tmp_path), "c.log"): 1}
 
 
-def test_a_file_that_is_deleted_is_less_urgent_than_one_that_is_renamed(desk: Desk, tmp_path: Path) -> None:
+def test_a_file_that_is_deleted_is_less_urgent_than_one_that_is_renamed(lab: WatcherLab, tmp_path: Path) -> None:
     for name in ("a.log", "b.log"):
         (tmp_path / name).touch()
-    desk.watcher.watch_directory(str(tmp_path), {ANY_NAME})
-    desk.watcher.scan_begins(full=False)
+    lab.watcher.watch_directory(str(tmp_path), {ANY_NAME})
+    lab.watcher.scan_begins(full=False)
     (tmp_path / "a.log").unlink()
-    assert desk.until(lambda: desk.watcher.wants_scan)
-    assert not desk.watcher.is_urgent
+    assert lab.until(lambda: lab.watcher.wants_scan)
+    assert not lab.watcher.is_urgent
     (tmp_path / "b.log").rename(tmp_path / "b.log.1")
-    assert desk.until(lambda: desk.watcher.is_urgent)
-    desk.watcher.scan_begins(full=False)
+    assert lab.until(lambda: lab.watcher.is_urgent)
+    lab.watcher.scan_begins(full=False)
     (tmp_path / "b.log.1").unlink()
     tmp_path.rmdir()
-    assert desk.until(lambda: desk.watcher.unwatched([str(tmp_path)]) != [])
-    assert (desk.watcher.wants_scan, desk.watcher.is_urgent) == (True, False)
-    assert desk.watcher.scan_begins(full=False, deletions=False) == {}
-    assert desk.watcher.wants_scan
-    assert desk.watcher.scan_begins(full=False) == {(str(tmp_path), "b.log.1"): 0, (str(tmp_path), ANY_NAME): 0}
+    assert lab.until(lambda: lab.watcher.unwatched([str(tmp_path)]) != [])
+    assert (lab.watcher.wants_scan, lab.watcher.is_urgent) == (True, False)
+    assert lab.watcher.scan_begins(full=False, deletions=False) == {}
+    assert lab.watcher.wants_scan
+    assert lab.watcher.scan_begins(full=False) == {(str(tmp_path), "b.log.1"): 0, (str(tmp_path), ANY_NAME): 0}
 
 
 def test_another_name_in_a_watched_directory_asks_for_a_scan_and_takes_no_other_watch(
-    desk: Desk, tmp_path: Path
+    lab: WatcherLab, tmp_path: Path
 ) -> None:
-    desk.watcher.watch_directory(str(tmp_path), {"a.log"})
-    desk.watcher.scan_begins(full=False)
-    desk.watcher.watch_directory(str(tmp_path), {"a.log", "b.log"})
-    assert (desk.kernel_watches, desk.watcher.wants_scan) == (1, True)
-    assert desk.watcher.scan_begins(full=False) == {(str(tmp_path), "b.log"): 0}
+    lab.watcher.watch_directory(str(tmp_path), {"a.log"})
+    lab.watcher.scan_begins(full=False)
+    lab.watcher.watch_directory(str(tmp_path), {"a.log", "b.log"})
+    assert (lab.kernel_watches, lab.watcher.wants_scan) == (1, True)
+    assert lab.watcher.scan_begins(full=False) == {(str(tmp_path), "b.log"): 0}
 
 
-def test_the_end_of_a_watch_is_a_hint_for_all_of_its_names(desk: Desk, tmp_path: Path) -> None:
+def test_the_end_of_a_watch_is_a_hint_for_all_of_its_names(lab: WatcherLab, tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir()
     directory = f"{tmp_path}/logs"
-    desk.watcher.watch_directory(directory, {"a.log", ANY_NAME})
-    assert desk.watcher.unwatched([directory]) == []
-    desk.watcher.scan_begins(full=False)
+    lab.watcher.watch_directory(directory, {"a.log", ANY_NAME})
+    assert lab.watcher.unwatched([directory]) == []
+    lab.watcher.scan_begins(full=False)
     (tmp_path / "logs").rename(tmp_path / "old")
-    assert desk.until(lambda: desk.watcher.wants_scan)
-    assert desk.watcher.scan_begins(full=False) == {(directory, "a.log"): 0, (directory, ANY_NAME): 0}
-    assert desk.watcher.unwatched([directory]) == [directory]
+    assert lab.until(lambda: lab.watcher.wants_scan)
+    assert lab.watcher.scan_begins(full=False) == {(directory, "a.log"): 0, (directory, ANY_NAME): 0}
+    assert lab.watcher.unwatched([directory]) == [directory]
 
 
-def test_after_it_was_stopped_there_is_nothing_to_wait_for(desk: Desk, tmp_path: Path) -> None:
-    desk.watch(tmp_path / "a.log")
-    desk.watcher.stop()
+def test_after_it_was_stopped_there_is_nothing_to_wait_for(lab: WatcherLab, tmp_path: Path) -> None:
+    lab.watch(tmp_path / "a.log")
+    lab.watcher.stop()
     began = time.monotonic()
-    desk.wake.wait(0.02)  # of a descriptor that was closed, it would be notified at once
+    lab.wake.wait(0.02)  # of a descriptor that was closed, it would be notified at once
     assert time.monotonic() - began >= 0.019
 
 
-def test_many_events_are_taken_in_one_part_after_the_other(desk: Desk, tmp_path: Path) -> None:
-    keys = {desk.watch(tmp_path / f"{number}.log")[0] for number in range(10)}
+def test_many_events_are_taken_in_one_part_after_the_other(lab: WatcherLab, tmp_path: Path) -> None:
+    keys = {lab.watch(tmp_path / f"{number}.log")[0] for number in range(10)}
     for _ in range(1000):
-        for fd in desk.fds:
+        for fd in lab.fds:
             os.write(fd, b"x")
-    assert desk.until(lambda: bool(desk.changed))
-    assert len(desk.changed) < 10_000
-    assert desk.until(lambda: len(desk.changed) == 10_000)
-    assert set(desk.changed) == keys
+    assert lab.until(lambda: bool(lab.changed))
+    assert len(lab.changed) < 10_000
+    assert lab.until(lambda: len(lab.changed) == 10_000)
+    assert set(lab.changed) == keys
 
 
 # ---------------------------------------------------------------------------------------- when there is no event
 
 
 def test_lost_events_are_logged_once_and_ask_for_a_full_scan(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    desk = Desk()  # as long as no events are taken in, the queue fills
-    a, b = desk.watch(tmp_path / "a.log"), desk.watch(tmp_path / "b.log")
+    lab = WatcherLab()  # as long as no events are taken in, the queue fills
+    a, b = lab.watch(tmp_path / "a.log"), lab.watch(tmp_path / "b.log")
     for _ in range(int(Path("/proc/sys/fs/inotify/max_queued_events").read_text()) // 2 + 1):
         os.write(a[1], b"x")  # in turn: an event that equals the last one in the queue is left out
         os.write(b[1], b"x")
-    assert desk.until(lambda: desk.watcher.lost_events)
-    assert desk.watcher.wants_scan
-    assert desk.watcher.is_watched(a[0])
-    desk.watcher.scan_begins(full=False)
-    assert (desk.watcher.wants_scan, desk.watcher.lost_events) == (False, True)
-    desk.watcher.scan_begins(full=True)
-    assert not desk.watcher.lost_events
-    desk.instances[0].handle_event(InotifyEvent(WatchDescriptor(-1), InotifyConstants.IN_Q_OVERFLOW, 0, b""))
-    assert desk.watcher.lost_events
-    assert desk.watcher.is_watched(a[0])
+    assert lab.until(lambda: lab.watcher.lost_events)
+    assert lab.watcher.wants_scan
+    assert lab.watcher.is_watched(a[0])
+    lab.watcher.scan_begins(full=False)
+    assert (lab.watcher.wants_scan, lab.watcher.lost_events) == (False, True)
+    lab.watcher.scan_begins(full=True)
+    assert not lab.watcher.lost_events
+    lab.instances[0].handle_event(InotifyEvent(WatchDescriptor(-1), InotifyConstants.IN_Q_OVERFLOW, 0, b""))
+    assert lab.watcher.lost_events
+    assert lab.watcher.is_watched(a[0])
     (message,) = messages(caplog)
     assert message.startswith("file events were lost: the kernel's queue of them was full; a full scan follows")
-    desk.close()
+    lab.close()
 
 
 class FullInotify(Inotify):
@@ -400,26 +400,26 @@ class FullInotify(Inotify):
 def test_running_out_of_watches_is_logged_once_with_what_to_do(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    desk = Desk(FullInotify)
-    desk.watch(tmp_path / "a.log")
-    key, fd = desk.open(tmp_path / "b.log")
-    assert not desk.watcher.watch_file(key, fd)
-    assert not desk.watcher.watch_file(key, fd)
-    assert not desk.watcher.is_watched(key)
-    desk.watcher.watch_directory(str(tmp_path), [ANY_NAME])
+    lab = WatcherLab(FullInotify)
+    lab.watch(tmp_path / "a.log")
+    key, fd = lab.open(tmp_path / "b.log")
+    assert not lab.watcher.watch_file(key, fd)
+    assert not lab.watcher.watch_file(key, fd)
+    assert not lab.watcher.is_watched(key)
+    lab.watcher.watch_directory(str(tmp_path), [ANY_NAME])
     assert messages(caplog) == [
         "no file events for more than the 1 files and directories that are watched now: inotify watch limit reached. "
         "The others are scanned every prospector.scanner.check_interval; for millisecond latency raise "
         "fs.inotify.max_user_watches (sysctl)"
     ]
-    assert (desk.watcher.watches, desk.watcher.fallbacks) == (1, 2), "b.log and the directory"
+    assert (lab.watcher.watches, lab.watcher.fallbacks) == (1, 2), "b.log and the directory"
     FullInotify.room = 3
-    assert desk.watcher.watch_file(key, fd)
-    assert (desk.watcher.watches, desk.watcher.fallbacks) == (2, 1)
-    desk.watcher.keep_directories([])
-    assert desk.watcher.fallbacks == 0
+    assert lab.watcher.watch_file(key, fd)
+    assert (lab.watcher.watches, lab.watcher.fallbacks) == (2, 1)
+    lab.watcher.keep_directories([])
+    assert lab.watcher.fallbacks == 0
     FullInotify.room = 1
-    desk.close()
+    lab.close()
 
 
 def test_running_out_of_instances_is_logged_once_and_nothing_is_watched(
@@ -449,17 +449,17 @@ def test_running_out_of_instances_is_logged_once_and_nothing_is_watched(
 
 
 def test_what_may_not_be_read_has_no_watch(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    desk = Desk()
+    lab = WatcherLab()
     (tmp_path / "logs").mkdir()
-    key, fd = desk.open(tmp_path / "a.log")
+    key, fd = lab.open(tmp_path / "a.log")
     os.fchmod(fd, 0)
     (tmp_path / "logs").chmod(0)
     with without_capabilities():
-        assert not desk.watcher.watch_file(key, fd)
-        desk.watcher.watch_directory(f"{tmp_path}/logs", [ANY_NAME])
-    assert not desk.watcher.is_watched(key)
-    assert not desk.watcher._directories
-    assert not desk.instances[0]._watch_for_wd
+        assert not lab.watcher.watch_file(key, fd)
+        lab.watcher.watch_directory(f"{tmp_path}/logs", [ANY_NAME])
+    assert not lab.watcher.is_watched(key)
+    assert not lab.watcher._directories
+    assert not lab.instances[0]._watch_for_wd
     assert messages(caplog) == []
     (tmp_path / "logs").chmod(0o700)
-    desk.close()
+    lab.close()

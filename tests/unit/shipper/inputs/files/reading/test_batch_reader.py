@@ -8,7 +8,7 @@ from tests.reading_room import Room
 MANY = 3 * LOOKS_AT_ONCE
 
 
-class Desk:
+class BatchReaderLab:
     """Reads files of a room, of which the pipeline takes those in `taken`; `asked`: how often it was asked."""
 
     def __init__(self, room: Room, files: int) -> None:
@@ -31,29 +31,29 @@ class Desk:
 
 
 @pytest.fixture
-def desk(room: Room) -> Desk:
-    return Desk(room, MANY)
+def lab(room: Room) -> BatchReaderLab:
+    return BatchReaderLab(room, MANY)
 
 
-def test_of_very_many_files_that_wait_for_room_some_are_looked_at_in_each_turn(desk: Desk) -> None:
-    assert len(list(desk.reading.waiting(all_of_them=False))) == MANY
-    list(desk.reading.read(1000))
-    assert desk.asked == LOOKS_AT_ONCE
-    assert desk.reading.next_read == LOOK_AGAIN
-    assert desk.asked == 2 * LOOKS_AT_ONCE
+def test_of_very_many_files_that_wait_for_room_some_are_looked_at_in_each_turn(lab: BatchReaderLab) -> None:
+    assert len(list(lab.reading.waiting(all_of_them=False))) == MANY
+    list(lab.reading.read(1000))
+    assert lab.asked == LOOKS_AT_ONCE
+    assert lab.reading.next_read == LOOK_AGAIN
+    assert lab.asked == 2 * LOOKS_AT_ONCE
 
 
-def test_each_of_them_has_its_turn(desk: Desk) -> None:
-    last = desk.files[-1]
-    desk.taken.add(last.state.id)
-    turns = [list(desk.reading.read(1000)) for _ in range(MANY // LOOKS_AT_ONCE)]
+def test_each_of_them_has_its_turn(lab: BatchReaderLab) -> None:
+    last = lab.files[-1]
+    lab.taken.add(last.state.id)
+    turns = [list(lab.reading.read(1000)) for _ in range(MANY // LOOKS_AT_ONCE)]
     (batch,) = [batch for turn in turns for batch in turn]
     assert batch.source.file_id == last.state.id
 
 
 def test_few_are_all_looked_at(room: Room) -> None:
-    desk = Desk(room, 3)
-    assert desk.reading.next_read > LOOK_AGAIN
-    desk.taken.add(desk.files[2].state.id)
-    assert desk.reading.next_read == 0
-    assert [batch.source.file_id for batch in desk.reading.read(1000)] == [desk.files[2].state.id]
+    lab = BatchReaderLab(room, 3)
+    assert lab.reading.next_read > LOOK_AGAIN
+    lab.taken.add(lab.files[2].state.id)
+    assert lab.reading.next_read == 0
+    assert [batch.source.file_id for batch in lab.reading.read(1000)] == [lab.files[2].state.id]

@@ -1,4 +1,4 @@
-"""A bench for processors of metadata: one processor, and events of one file."""
+"""One processor of metadata, and events of one file."""
 
 import gc
 import json
@@ -26,7 +26,7 @@ def collecting_nothing() -> Iterator[None]:
         gc.enable()
 
 
-class MetadataBench:
+class MetadataLab:
     def __init__(self) -> None:
         self.clock = ManualClock()
         self.metrics = Metrics()

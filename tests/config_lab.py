@@ -34,7 +34,7 @@ class Load(Protocol[T_co]):
     def __call__(self, text: str, *overrides: str, **env: str) -> T_co: ...
 
 
-class Lab:
+class ConfigLab:
     """`whole` is a configuration without a fault, in four lines: what a test adds begins in line 5."""
 
     whole = WHOLE
@@ -85,5 +85,5 @@ class Lab:
 
 
 @pytest.fixture
-def lab(tmp_path: Path) -> Lab:
-    return Lab(tmp_path)
+def lab(tmp_path: Path) -> ConfigLab:
+    return ConfigLab(tmp_path)

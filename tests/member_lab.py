@@ -1,4 +1,4 @@
-"""The desk: a session of a member in a memory cluster, and what the reading thread does."""
+"""A session of a member in a memory cluster, and what the reading thread does."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -22,7 +22,7 @@ OTHER = ("logs", 1)
 
 
 @dataclass(eq=False)
-class Desk:
+class MemberLab:
     clock: ManualClock
     topics: MemoryTopics = field(default_factory=MemoryTopics)
     options: dict[str, Any] = field(default_factory=dict)

@@ -18,7 +18,7 @@ UNPRIVILEGED = (
 
 @contextmanager
 def without_capabilities() -> Iterator[None]:
-    """This thread has the rights of the owner of its files, and no more, as any user but root."""
+    """Leave the thread only the rights of the owner of its files, as any user but root has them."""
     libc = ctypes.CDLL(None)
     header = (ctypes.c_uint32 * 2)(VERSION_3, 0)
     before = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable; then the same of capabilities above 31

@@ -23,7 +23,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 def narrowed(kind: type[T], value: object) -> T:
-    """The value, which must be of this type: a `cast` that is checked."""
+    """Return the value if it is of this type: a checked `cast`."""
     assert isinstance(value, kind)
     return value
 

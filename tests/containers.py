@@ -13,7 +13,7 @@ UID = "0b8a5f0e-6a53-4a36-9f0a-6f7d2f1f7c11"
 
 
 def container(name: str = "nginx", *, id: str = ID, **annotations: str) -> Container:
-    """A container of the pod web-1. Annotations are given with _ for the / of `co.elastic.logs/`."""
+    """Return a container of the pod web-1. Annotations are given with _ for the / of `co.elastic.logs/`."""
     kubernetes = {
         "namespace": "default",
         "pod": {"name": "web-1", "uid": UID, "ip": "10.0.0.7"},

@@ -116,10 +116,10 @@ class Disk(Protocol):
         """Return the paths of a directory; of a file, itself. Raises FileNotFoundError."""
 
     def open(self, path: str) -> OpenFile:
-        """Raises FileNotFoundError."""
+        """Open a journal file, or raise FileNotFoundError."""
 
     def has(self, path: str, file: OpenFile) -> bool:
-        """True if the file is still the one at that path."""
+        """Return True if the file is still the one at that path."""
 
 
 class _RealFile:
@@ -159,7 +159,7 @@ class Reader:
     directory are looked for again and again. A file that was renamed or deleted is not read any more."""
 
     def __init__(self, arguments: list[str], disk: Disk) -> None:
-        """Raises Refused."""
+        """Parse the arguments, or raise Refused."""
         pairs = [argument.partition("=")[::2] for argument in arguments if argument.startswith("--")]
         self.follows = ("--follow", "") in pairs
         self._options = dict(pairs)
@@ -255,7 +255,7 @@ def _compared(one: Entry, other: Entry) -> int:
 
 
 def _before(entry: Entry, cursor: str) -> bool:
-    """True if the entry is before the place of a cursor, which may be only a part of one."""
+    """Return True if the entry is before the place of a cursor, which may be incomplete."""
     parts, place = _parts(entry["__CURSOR"]), _parts(cursor)
     if parts["s"] == place.get("s"):
         return int(parts["i"], 16) < int(place["i"], 16)

@@ -61,7 +61,7 @@ class ManualClock:
         self._thread_time += seconds
 
     def set_by(self, seconds: float) -> None:
-        """The wall clock is set."""
+        """Set the wall clock forward, or back."""
         self._time += seconds
 
 
@@ -104,7 +104,7 @@ class MemoryOutput(OnePlace):
         self._arrived.clear()
 
     def arrive(self, batches: int | None = None) -> None:
-        """The next batches that are on the way (None: all) reach the destination."""
+        """Let the next batches in flight (None: all) reach the destination."""
         for _ in range(len(self._on_the_way) if batches is None else batches):
             batch = self._on_the_way.popleft()
             reasons = {
@@ -145,7 +145,7 @@ def accept(request: Sequence[Sent]) -> list[int | None]:
 
 
 def refuse_above(request_bytes: int) -> Verdict:
-    """The limit of a broker, which is on the whole request: it refuses all records of one that is too large."""
+    """Return the verdict of a broker with a limit: it refuses all records of a request that is too large."""
 
     def verdict(request: Sequence[Sent]) -> list[int | None]:
         too_large = sum(len(sent.value.encode()) for sent in request) > request_bytes
@@ -287,13 +287,13 @@ class FakeProducer:
         return len(self._queue)
 
     def fail_for_good(self) -> None:
-        """An idempotent producer that lost its place: nothing is sent or taken any more, and the next `poll` or
-        `flush` raises, once."""
+        """Fail as an idempotent producer that lost its place: it sends and accepts nothing more, and the next `poll`
+        or `flush` raises, once."""
         self._failed_for_good = True
         self._errors.append(KafkaError(KafkaError._FATAL, "the producer's epoch is gone", True))
 
     def lose_connection(self) -> None:
-        """An error that belongs to no record, reported at the next `poll`."""
+        """Report an error that belongs to no record at the next `poll`."""
         self._errors.append(KafkaError(KafkaError._ALL_BROKERS_DOWN))
 
 

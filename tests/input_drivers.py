@@ -177,7 +177,7 @@ class OfHttp(OfFeed):
         self._clients: list[http.client.HTTPConnection] = []
 
     def write(self, *texts: str) -> None:
-        """The answer comes when the events are resolved: no one waits for it."""
+        """Send a request without waiting for its answer, which comes when the events are resolved."""
         client = http.client.HTTPConnection("127.0.0.1", self._port, timeout=PATIENCE)
         self._clients.append(client)
         body = "".join(f'{{"message": "{text}"}}\n' for text in texts)

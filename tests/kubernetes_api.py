@@ -278,7 +278,7 @@ class _Server(ThreadingHTTPServer):
             self.socket = context.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that closes its connection, or refuses ours, is no error."""
+        """Ignore a client that closes its connection, or refuses ours."""
 
 
 class _Handler(BaseHTTPRequestHandler):

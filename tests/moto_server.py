@@ -80,7 +80,7 @@ class FaultyStore:
 
 
 def _is_google(environ: Environment) -> bool:
-    """True for a request of deltalake's client of Google's store. But for its headers it could be one to S3."""
+    """Return True for a request of deltalake's client of Google's store, which only its headers tell from one to S3."""
     is_signed = environ.get("HTTP_AUTHORIZATION", "").startswith("AWS4")
     return not is_signed and "object_store" in environ.get("HTTP_USER_AGENT", "")
 

@@ -92,7 +92,7 @@ class QueueLab:
         return made
 
     def step(self, seconds: float = 0.0, *, write: bool = True) -> None:
-        """The loop steps, the writer writes, the output takes what there is."""
+        """Step the loop, write the queue, and hand the output all batches."""
         self.clock.advance(seconds)
         self.queue.step()
         if write:

@@ -54,8 +54,7 @@ class StillLab(Lab):
         self.threads = Threads(partial(StillRegistrar, clock=self.clock.monotonic), StillInotify)
 
     def step(self, seconds: float = 0.005, wait: float = 0.0) -> None:
-        """The work of the registrar comes before and after: it is faster than two steps of the loop. Afterwards the
-        indexes of the files are checked."""
+        """Step the registrar before and after the loop, as it is faster; then check the indexes of the files."""
         self.running.registrar.step()
         super().step(seconds)
         self.running.registrar.step()

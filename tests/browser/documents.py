@@ -50,7 +50,7 @@ def table(name: str, title: str, empty: str, columns: str, *rows: list[Any]) -> 
 
 
 def shipper_incident() -> Json:
-    """The broker is down since four minutes, a topic is refused, and a file was truncated."""
+    """Return a shipper whose broker is down for four minutes, with a refused topic and a truncated file."""
     outage = 120  # points
     read: list[float | None] = [
         None if index < 2 else max(0.0, 4200 + 900 * math.sin(index / 17) + 260 * math.sin(index * 1.7))
@@ -161,7 +161,7 @@ def shipper_incident() -> Json:
 
 
 def quiet_shipper() -> Json:
-    """The same shipper on another day."""
+    """Return the same shipper on another day."""
     calm = shipper_incident()
     read: list[float | None] = [4200 + 900 * math.sin(index / 17) for index in range(POINTS)]
     acknowledged: list[float | None] = [round((value or 0) * 0.999, 1) for value in read]

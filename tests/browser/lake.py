@@ -24,7 +24,7 @@ COLUMNS = "ts timestamp,message string,host string,path string,file_id string,of
 
 
 def line(number: int, seconds: float, message: str, level: str, **others: Any) -> Json:
-    """`number` places it in its file, each line of which has 100 bytes."""
+    """Return the line at a number in its file, in which each has 100 bytes."""
     moment = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
     doc = {
         "log": {"level": level},

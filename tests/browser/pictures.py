@@ -1,4 +1,4 @@
-"""Makes the pictures of the pages in docs/, of the documents that the tests show:
+"""Make the pictures of the pages in docs/ from the documents that the tests show.
 
 python -m tests.browser.pictures docs
 

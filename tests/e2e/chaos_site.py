@@ -53,7 +53,7 @@ class Site:
         self.broker.kill()
 
     def start_sink(self) -> None:
-        """The log of its last run is kept."""
+        """Start the sink, and keep the log of its last run."""
         if self.sink.log.exists():
             self.sink.log.rename(self.directory / f"sink-{self._lives}.log")
         self._lives += 1

@@ -116,7 +116,7 @@ class Cluster:
         return self._submitted.wait(PATIENCE)
 
     def kill_writer(self, table: Path) -> bool:
-        """kill -9 of an executor whose Python has a file of the table open; False while none has."""
+        """Kill (`kill -9`) an executor whose Python has a file of the table open; return False while none has."""
         if len(self._executors) < WORKERS or not all(executor.is_running() for executor in self._executors):
             self._executors = self._find_executors()  # not each time: a file is open for a fraction of a second
         for executor in self._executors:

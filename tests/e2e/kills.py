@@ -73,7 +73,7 @@ class Counter:
 
 
 def run(directory: Path, kills: int, seed: int, broker_share: float, report: Callable[[str], None]) -> None:
-    """Raises AssertionError where a line is missing, or there twice."""
+    """Kill agent and broker at random; raise AssertionError where a line is missing, or there twice."""
     dice = random.Random(seed)
     with Broker(directory / "broker") as broker:
         broker.create_topic(TOPIC, PARTITIONS)

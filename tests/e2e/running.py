@@ -297,7 +297,7 @@ class LiveWriter:
 
 @contextmanager
 def frozen(broker: Broker) -> Iterator[None]:
-    """The broker does not answer; its connections stay open."""
+    """Freeze the broker: it does not answer, and its connections stay open."""
     broker.freeze()
     try:
         yield
@@ -334,7 +334,7 @@ def unless_kafka_lost_an_end(broker: Broker) -> Iterator[Callable[[], bool]]:
 
 @contextmanager
 def live_log(agent: Agent, topic: Topic, rate: int = 3000) -> Iterator[None]:
-    """A program logs and the agent ships; after the block every line is in the topic, and the agent stops."""
+    """Ship what a program logs during the block; then await every line in the topic, and stop the agent."""
     with LiveWriter(agent.path, rate):
         agent.start()
         topic.await_records(1)

@@ -92,7 +92,7 @@ class SinkProcess:
         return self.wait()
 
     def kill(self) -> None:
-        """kill -9 of Python and JVM together."""
+        """Kill (`kill -9`) Python and JVM together."""
         if self._process is not None and self._process.poll() is None:
             self.signal(signal.SIGKILL)
             self._process.wait()

@@ -90,7 +90,7 @@ class OnDuty:
         return next(float(figure["value"]) for figure in self.document()["figures"] if figure["id"] == name)
 
     def logged(self, words: str) -> bool:
-        """True if it is in the log, and in the page's table of warnings and errors."""
+        """Return True if it is in the log, and in the page's table of warnings and errors."""
         rows = next(table["rows"] for table in self.document()["tables"] if table["id"] == "errors")
         return words in self._agent.log and any(words in str(row) for row in rows)
 

@@ -39,7 +39,7 @@ def make_letters(agent: Agent, number: int) -> list[str]:
 
 @contextmanager
 def resend(agent: Agent, *arguments: str, before: tuple[str, ...] = ()) -> Iterator["subprocess.Popen[str]"]:
-    """The process is killed at the end, if it is still there."""
+    """Start the process, and kill it at the end of the block if it still runs."""
     config = agent.data.parent / "shipper.yml"
     command = [*before, *SHIPPER_PROGRAM, "dead-letter", "resend", *arguments, "-c", str(config)]
     with subprocess.Popen(
@@ -173,7 +173,7 @@ def test_two_at_the_same_time_are_not_possible(agent: Agent, topic: Topic, kafka
 
 
 def is_locked(path: Path) -> bool:
-    """True if a process has locked the file: proc(5), /proc/locks."""
+    """Return True if a process has locked the file: proc(5), /proc/locks."""
     return f":{path.stat().st_ino} " in Path("/proc/locks").read_text()
 
 

@@ -34,7 +34,7 @@ def agent(agent: Agent) -> Agent:
 
 @contextmanager
 def suspended(process: subprocess.Popen[bytes]) -> Iterator[None]:
-    """The process stands still, as in a virtual machine that is moved."""
+    """Suspend the process, as the migration of a virtual machine does."""
     process.send_signal(signal.SIGSTOP)
     try:
         yield

@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.slow("Spark star
 
 
 def is_alive(process: psutil.Process) -> bool:
-    """True unless it has ended, whoever is to take note of that."""
+    """Return False if the process has ended, also while it is a zombie."""
     try:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:

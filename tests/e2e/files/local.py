@@ -70,7 +70,7 @@ class LocalAgent(Agent):
         return [event["message"] for event in self.events]
 
     def ids(self, *messages: str) -> list[str]:
-        """The file ids of these messages, in their order."""
+        """Return the file ids of these messages, in their order."""
         by_message = {event["message"]: event["log"]["file"]["id"] for event in self.events}
         return [by_message[message] for message in messages]
 
@@ -111,7 +111,7 @@ class LocalAgent(Agent):
         self.process.send_signal(signal.SIGCONT)
 
     def descriptors(self) -> list[tuple[str, str, int]]:
-        """Number, target and inode of each descriptor of the process; one that it closes meanwhile is left out."""
+        """Return number, target and inode of each open descriptor of the process."""
         descriptors = []
         for link in Path(f"/proc/{self.process.pid}/fd").iterdir():
             with suppress(FileNotFoundError):
@@ -119,7 +119,7 @@ class LocalAgent(Agent):
         return descriptors
 
     def has_deleted_files_open(self) -> bool:
-        """True if, according to the system, it keeps the disk space of deleted files."""
+        """Return True if it keeps the disk space of deleted files, according to the system."""
         targets = [target for _, target, _ in self.descriptors()]
         return any(target.endswith(" (deleted)") and str(self.directory) in target for target in targets)
 

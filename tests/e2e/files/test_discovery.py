@@ -118,7 +118,7 @@ class DockerContainers:
 
 
 def input_of(path: str) -> dict[str, Any]:
-    """The default, for files of the test."""
+    """Return the default input, for files of the test."""
     return {
         "type": "filestream",
         "id": "container-logs-${data.container.id}",
@@ -155,18 +155,18 @@ def write(platform: Platform, log: Path, *texts: str) -> None:
 
 
 def has_ending_inputs(agent: LocalAgent) -> bool:
-    """True if there is an input of a container that has ended."""
+    """Return True if there is an input of a container that has ended."""
     text = get(UnixSocket(agent.data / "shipper.sock"), "/metrics").decode()
     return next(line for line in text.splitlines() if line.startswith(ENDING)).split()[1] != "0.0"
 
 
 def is_forgotten(agent: LocalAgent, name: str) -> bool:
-    """True if the agent has read a container to its end, and has removed its input."""
+    """Return True if the agent has read a container to its end, and has removed its input."""
     return any(name in line and "read to its end" in line for line in agent.log.splitlines())
 
 
 def has(event: Doc, members: Doc) -> bool:
-    """True if an event has these members, and any others."""
+    """Return True if an event has at least these members."""
     return all(
         has(event.get(name, {}), value) if isinstance(value, dict) else event.get(name) == value
         for name, value in members.items()

@@ -41,8 +41,8 @@ class Runtime:
         self._file.write(f"2026-11-25T02:00:00.123456789Z stdout {tag} {text}\n".encode())
 
     def rotate(self, generation: int) -> None:
-        """The runtime opens the new file some messages after the rename, in the middle of one. Only the newest of the
-        rotated files stays as it is."""
+        """Rename the file; the runtime opens the new one some messages later, in the middle of one. Only the newest
+        rotated file is not compressed."""
         rotated = self.log.with_name(f"0.log.20261125-02000{generation}")
         self.log.rename(rotated)
         self.write(f"{generation}: after the rename")

@@ -48,7 +48,7 @@ def tags(agent: LocalAgent) -> dict[str, list[str]]:
 
 
 def inodes_open(agent: LocalAgent) -> dict[int, str]:
-    """The agent's descriptors of log files, by inode."""
+    """Return the agent's descriptors of log files, by inode."""
     return {inode: number for number, target, inode in agent.descriptors() if target.startswith(str(agent.logs))}
 
 

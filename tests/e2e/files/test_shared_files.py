@@ -14,7 +14,7 @@ def an_input(agent: LocalAgent, name: str, pattern: str = "*.log*") -> dict[str,
 
 
 def arrived(agent: LocalAgent) -> list[tuple[str, str]]:
-    """The input and the message of each event, repeats left out."""
+    """Return the input and the message of each event, without repeats."""
     return sorted((event["fields"]["input"], event["message"]) for event in agent.events)
 
 

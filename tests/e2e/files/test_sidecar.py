@@ -18,7 +18,7 @@ with open(path, "a") as file:
 
 
 def program(agent: LocalAgent, name: str, *lines: str) -> None:
-    """A program that logs these lines, the last one without its terminator, and ends."""
+    """Run a program that logs these lines, the last one without its terminator."""
     subprocess.run([sys.executable, "-c", PROGRAM, str(agent.logs / name), *lines], check=True)
 
 

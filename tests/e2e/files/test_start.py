@@ -29,7 +29,7 @@ sys.meta_path.insert(0, Held())
 
 
 def loading(directory: Path, *arguments: str) -> "subprocess.Popen[str]":
-    """A process in the midst of loading its modules. It waits there until `communicate` closes its standard input."""
+    """Start a process that waits while it loads its modules, until `communicate` closes its standard input."""
     (directory / "sitecustomize.py").write_text(HELD)
     path = os.pathsep.join([str(directory), *filter(None, [os.environ.get("PYTHONPATH")])])
     process = subprocess.Popen(

@@ -16,7 +16,7 @@ TABLE = """\
 
 
 def bars(svg: str) -> list[tuple[str, str]]:
-    """The width and the colour of each bar, without the background."""
+    """Return the width and the colour of each bar, without the background."""
     _, *rectangles = ElementTree.fromstring(svg).iter(f"{SVG}rect")
     return [(bar.attrib["width"], bar.attrib["fill"]) for bar in rectangles]
 

@@ -16,7 +16,7 @@ def busy(tmp_path: Path) -> Iterator[BusyNode]:
 
 
 def written(busy: BusyNode) -> list[str]:
-    """What a reader of all logs finds by their links."""
+    """Return the lines of all logs, by their links."""
     logs = sorted((busy.directory / "containers").iterdir())
     return [line.partition(" F ")[2] for log in logs for line in log.read_text().splitlines()]
 

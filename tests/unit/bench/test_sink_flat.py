@@ -11,7 +11,7 @@ MINUTE = Minute(1, 60, 0.6, 1.2, 20_000, 800, 100, 240, 1_000, 3_000, 500, 1_200
 
 
 def minutes(**last: Any) -> list[Minute]:
-    """The cold ones, six that are alike, and three in which something is otherwise."""
+    """Return the cold minutes, six equal ones, and three that differ."""
     cold = [replace(MINUTE, number=number, p50=9.0, java_mb=100) for number in range(1, COLD_MINUTES + 1)]
     warm = [replace(MINUTE, number=COLD_MINUTES + number) for number in range(1, 10)]
     return [*cold, *warm[:6], *(replace(finding, **last) for finding in warm[6:])]

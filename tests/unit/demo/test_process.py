@@ -23,7 +23,7 @@ SQL = ("SELECT max(ts) FROM lines", "SELEC max(ts) FROM lines")
 
 
 def ended(pid: int, seconds: float = 60) -> bool:
-    """Waits for the end of a process that need not be a child."""
+    """Wait for the end of a process that need not be a child."""
     try:
         descriptor = os.pidfd_open(pid)
     except ProcessLookupError:

@@ -115,7 +115,9 @@ def _of_the_shipper(options: argparse.Namespace, runs: Runs) -> list[str]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="script/bench", description="Measures the figures of docs/figures.md.")
+    parser = argparse.ArgumentParser(
+        prog="script/bench", description="Measures the figures of docs/explained/figures.md."
+    )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--lines", type=int, default=LINES)
     parser.add_argument(

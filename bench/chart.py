@@ -1,6 +1,6 @@
 """The picture of the figures of files: bars with their spread, as SVG, made from the tables that `script/bench` prints.
 
-    python -m bench.chart docs/figures.md docs/figures.svg      from the tables of a page
+    python -m bench.chart docs/explained/figures.md docs/explained/figures.svg      from the tables of a page
 
 Each table becomes a row of panels, each of its columns a panel. The same tables always give the same picture.
 """

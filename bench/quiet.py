@@ -27,7 +27,7 @@ class Spans:
 
 
 def section(runs: Runs, contenders: list[Contender], rounds: int, spans: Spans, words: list[str]) -> list[str]:
-    """Return the section of docs/figures.md: the tables with one of the words in their title, or all."""
+    """Return the section of docs/explained/figures.md: the tables with one of the words in their title, or all."""
     agents = [contender for contender in contenders if contender.follows]
     tables: dict[str, Callable[[], str]] = {}
     for rate, files in RATES:

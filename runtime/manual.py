@@ -39,11 +39,28 @@ def commands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentPars
     return {}
 
 
+def summaries(parser: argparse.ArgumentParser) -> dict[str, str]:
+    """Return the line in the help about each subcommand, by name."""
+    return {
+        choice.dest: choice.help or ""
+        for action in parser._actions
+        if isinstance(action, argparse._SubParsersAction)
+        for choice in action._choices_actions
+    }
+
+
 def visible_options(parser: argparse.ArgumentParser) -> list[argparse.Action]:
     """Return the actions of a parser that its help shows, subcommands aside."""
     hidden = argparse.SUPPRESS
     kinds = argparse._SubParsersAction
     return [action for action in parser._actions if action.help != hidden and not isinstance(action, kinds)]
+
+
+def metavar(action: argparse.Action) -> str:
+    """Return the name of an option's value in the help, or its choices."""
+    if action.choices and not action.metavar:
+        return "|".join(map(str, action.choices))
+    return str(action.metavar or action.dest).upper()
 
 
 def escaped(text: str) -> str:
@@ -62,18 +79,13 @@ def _lower(sentence: str) -> str:
 
 
 def _commands(parser: argparse.ArgumentParser) -> Iterator[str]:
-    summaries = {
-        choice.dest: choice.help or ""
-        for action in parser._actions
-        if isinstance(action, argparse._SubParsersAction)
-        for choice in action._choices_actions
-    }
+    about = summaries(parser)
     for name, below in commands(parser).items():
         inner = commands(below)
         if not inner:
             positional = [action for action in visible_options(below) if not action.option_strings]
-            yield f".SS {escaped(' '.join([below.prog, *map(_metavar, positional)]))}"
-            yield escaped(f"{summaries.get(name, '').capitalize()}.")
+            yield f".SS {escaped(' '.join([below.prog, *map(metavar, positional)]))}"
+            yield escaped(f"{about.get(name, '').capitalize()}.")
             for action in visible_options(below):
                 yield from _option(action)
         else:
@@ -84,17 +96,11 @@ def _option(action: argparse.Action) -> Iterator[str]:
     if isinstance(action, argparse._HelpAction):
         return
     names = ", ".join(f"\\fB{escaped(name)}\\fR" for name in action.option_strings)
-    value = "" if action.nargs == 0 and names else f"\\fI{escaped(_metavar(action))}\\fR"
+    value = "" if action.nargs == 0 and names else f"\\fI{escaped(metavar(action))}\\fR"
     yield ".TP"
     yield f"{names} {value}".strip()
     text = (action.help or "") % {"default": action.default, "prog": "", "dest": action.dest}
     yield escaped(text or " ")
-
-
-def _metavar(action: argparse.Action) -> str:
-    if action.choices and not action.metavar:
-        return "|".join(map(str, action.choices))
-    return str(action.metavar or action.dest).upper()
 
 
 def _roff(lines: list[str]) -> Iterator[str]:

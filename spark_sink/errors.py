@@ -44,12 +44,12 @@ MEANINGS: tuple[tuple[str, str], ...] = (
     ),
     (
         r"NoSuchMethodError|NoSuchFieldError|AbstractMethodError|NoClassDefFoundError",
-        "a jar is for another release of Spark; Delta's is for one minor version (docs/cluster.md)",
+        "a jar is for another release of Spark; Delta's is for one minor version (docs/guides/cluster.md)",
     ),
     (
         r"ModuleNotFoundError",
         "the Python of an executor lacks a package: name the archive of the sink's packages by --archives, or install "
-        "them there (docs/cluster.md)",
+        "them there (docs/guides/cluster.md)",
     ),
     (
         r"JAVA_GATEWAY_EXITED|Java gateway process exited",

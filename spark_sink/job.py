@@ -5,7 +5,8 @@
                                           ranges       ▼  │ files    └► the marks: the batch has landed
                               Kafka ─► landing.range_task, one for each core
 
-Runs as a plain process (`spark-sink run -c sink.yml`), or on the cluster that `spark-submit` names (docs/cluster.md).
+Runs as a plain process (`spark-sink run -c sink.yml`), or on the cluster that `spark-submit` names
+(docs/guides/cluster.md).
 """
 
 import logging

@@ -19,7 +19,7 @@ TOPIC = "logs"
 OF_ROOT = "/var/lib/shipper"
 
 HEAD = """\
-# All options: man 5 shipper.yml, or docs/configuration.md. After a change: shipper test config
+# All options: man 5 shipper.yml, or docs/reference/shipper-options.md. After a change: shipper test config
 shipper.inputs:
 """
 JOURNAL = """\

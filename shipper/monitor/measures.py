@@ -1,7 +1,7 @@
 """The closed list of the shipper's metrics: name, what it is, and where a snapshot has it. The names are those of
 Prometheus without `shipper_`, and of a counter without `_total`.
 
-docs/shipper-metrics.md lists them; this prints its table:
+docs/reference/shipper-metrics.md lists them; this prints its table:
 
     python -m log_shipper.shipper.monitor.measures
 """
@@ -295,7 +295,7 @@ INFO_LABELS = ("version", "name")
 
 
 def documentation() -> str:
-    """Return the table of docs/shipper-metrics.md."""
+    """Return the table of docs/reference/shipper-metrics.md."""
     rows = [(measure.exposed, measure.kind, measure.labels, measure.text) for measure in MEASURES]
     rows.append((f"{PREFIX}{START_TIME[0]}", "gauge", (), START_TIME[1]))
     rows.append((f"{PREFIX}{INFO[0]}", "gauge", INFO_LABELS, INFO[1]))

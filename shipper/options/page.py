@@ -1,4 +1,4 @@
-"""The page of all options: `python -m log_shipper.shipper.options.page` prints docs/configuration.md."""
+"""The page of all options: `python -m log_shipper.shipper.options.page` prints docs/reference/shipper-options.md."""
 
 import sys
 
@@ -10,15 +10,15 @@ from log_shipper.shipper.options.outputs import OutputConfig
 from log_shipper.shipper.options.parsers import PARSERS
 from log_shipper.shipper.options.processors import PROCESSORS
 
-_INTRODUCTION = """# Configuration
+_INTRODUCTION = """# Shipper options
 
 All options, generated from the code (`python -m log_shipper.shipper.options.page`). `a.b: 1` and `a: {b: 1}` mean the
 same everywhere.
 A size is a number of bytes or has a unit (`64KiB`, `10MiB`, `1MB`); a duration is a number of seconds or has units
 (`100ms`, `1m30s`, `24h`); a pattern is a regular expression in RE2 syntax, as in Filebeat. A list of one text, number,
 parser or processor may be written without the list. `${VAR}`, `${VAR:default}` and `${VAR:?message}` are replaced by
-variables of the environment, and `-E key=value` overrides an option. The options of the sink are in
-`docs/sink-configuration.md`.
+variables of the environment, and `-E key=value` overrides an option. The options of the sink:
+[Sink options](sink-options.md).
 
 `shipper schema > shipper.schema.json` writes a JSON schema for editors. One with the YAML language server (VS
 Code, Neovim, Emacs ...) completes options, shows what they mean and marks mistakes in a file that begins with
@@ -28,7 +28,7 @@ _LIMITS_OF_INPUTS = "The limit of values applies to all files of `config.inputs`
 _INPUTS = """Each item of `shipper.inputs` (or `filebeat.inputs`). An option that only some types have names these
 types. An input without `type` is filestream, and `log` in a configuration with `filebeat.*` names, as in Filebeat."""
 _AUTODISCOVER = """Each item of `shipper.autodiscover.providers` (or `filebeat.autodiscover.providers`); an option that
-only one of the types has names it. How containers are read by them: [autodiscover.md](autodiscover.md)."""
+only one of the types has names it. How containers are read by them: [Autodiscover](../guides/autodiscover.md)."""
 _PARSERS = "Each item of an input's `parsers`, as in `- multiline: {pattern: '^\\s'}`; they are applied in order."
 _PROCESSORS = """Each item of `processors`, as in `- add_fields: {fields: {env: prod}}`, of an input or of all; they
 are applied in order, those of the input first. Each of them also takes `when`, one condition."""
@@ -41,7 +41,7 @@ def _outputs() -> str:
 
 
 def page() -> str:
-    """Return the content of docs/configuration.md."""
+    """Return the content of docs/reference/shipper-options.md."""
     return "\n".join(
         [
             _INTRODUCTION,

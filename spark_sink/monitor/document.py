@@ -1,6 +1,6 @@
 """The document at /status, which the page draws: the state of the sink in one shape with the shipper's.
 
-docs/metrics.md describes it. Nothing in it is the content of a record.
+docs/reference/sink-metrics.md describes it. Nothing in it is the content of a record.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,6 +1,6 @@
 """The sink's metrics for Prometheus: each is an attribute of `SinkMetrics`, its text the metric's help.
 
-docs/metrics.md lists them; this prints its table:
+docs/reference/sink-metrics.md lists them; this prints its table:
 
     python -m log_shipper.spark_sink.monitor.metrics
 """
@@ -174,7 +174,7 @@ def _maintenance_rounds(registry: CollectorRegistry) -> Counter:
 
 
 def documentation() -> str:
-    """Return the table of docs/metrics.md."""
+    """Return the table of docs/reference/sink-metrics.md."""
     rows = (f"| `{_exposed(family)}` | {family.type} | {family.documentation} |" for family in _families())
     return "\n".join(("| metric | type | what it is |", "|---|---|---|", *rows)) + "\n"
 

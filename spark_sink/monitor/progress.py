@@ -2,7 +2,8 @@
 
 The counts come from the sink, batch by batch; times from Spark's progress events, which come later, on a thread of
 their own, and perhaps not at all for the last batch before a stop. So a batch is logged when its
-event comes, and the totals do not depend on events. The JSON line of a batch (docs/metrics.md explains the fields):
+event comes, and the totals do not depend on events. The JSON line of a batch, whose fields
+docs/reference/sink-metrics.md explains:
 
     {"@timestamp":"…","log.level":"info","message":"batch","ecs.version":"1.6.0","log.logger":"log_shipper.spark_sink.monitor.progress",
      "batch":7,"rows_in":1210,"landed":1199,"repeats":10,"bad":1,"suspects":12,"lost":0,"seconds":0.8,

@@ -1,4 +1,4 @@
-"""The page of all options: `python -m log_shipper.spark_sink.options.page` prints docs/sink-configuration.md."""
+"""The page of all options: `python -m log_shipper.spark_sink.options.page` prints docs/reference/sink-options.md."""
 
 import sys
 from textwrap import fill
@@ -7,7 +7,7 @@ from log_shipper.config.reference import limits, table
 from log_shipper.spark_sink.options.model import SinkConfig
 from log_shipper.spark_sink.options.tables import BUILT_IN
 
-_INTRODUCTION = """# Configuration of the sink
+_INTRODUCTION = """# Sink options
 
 All options of `sink.yml`, generated from the code (`python -m log_shipper.spark_sink.options.page`). `a.b: 1` and
 `a: {{b: 1}}` mean the same everywhere. A size is a number of bytes or has a unit (`64KiB`, `1GiB`, `1MB`); a duration
@@ -47,7 +47,7 @@ views:
 
 
 def page() -> str:
-    """Return the content of docs/sink-configuration.md."""
+    """Return the content of docs/reference/sink-options.md."""
     introduction = _INTRODUCTION.format(columns=fill(", ".join(f"`{name}`" for name in BUILT_IN), 120))
     return f"{introduction}\n{limits()}\n## sink.yml\n\n{table(SinkConfig)}"
 

@@ -82,7 +82,7 @@ class TableConfig:
         metadata={
             "since": "0.2",
             "doc": "How the tables' object store is reached, as in `aws_region: eu-central-1`; the rest comes from the "
-            "environment ([cluster.md](cluster.md#object-stores)).",
+            "environment ([Object stores and clusters](../guides/cluster.md#object-stores)).",
         },
     )
     partition_by: Literal["date", "none"] = field(

@@ -90,7 +90,7 @@ def check(spark: SparkSession, extension: str = EXTENSION) -> None:
     except TypeError as error:  # an unknown class is a package to Py4J, and a package cannot be called
         raise SinkError(
             f"views need Delta's jar, and Spark does not have it: name it by --packages {package(spark.version)} "
-            "(docs/cluster.md)"
+            "(docs/guides/cluster.md)"
         ) from error
 
 

@@ -27,7 +27,8 @@ UNPACKED = "sink_packages"  # the directory of the archive's packages, in the wo
 THE_SINK = "the sink's own code"
 _WAY_OUT = (
     "Pack the driver's environment again (python -m log_shipper.spark_sink.platform.archive) and name it by "
-    "--archives, or install the same packages on each machine and name their Python by PYSPARK_PYTHON (docs/cluster.md)"
+    "--archives, or install the same packages on each machine and name their Python by PYSPARK_PYTHON "
+    "(docs/guides/cluster.md)"
 )
 
 

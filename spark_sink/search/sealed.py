@@ -145,7 +145,7 @@ def _fault(nodes: Sequence[dict[str, Any]]) -> str:
     if "SUBQUERY" in classes:
         return "has a query within: a row is judged by its own columns alone"
     if refused := sorted({*functions} - FUNCTIONS):
-        return f"calls {', '.join(refused)}, which a condition may not: docs/querying.md lists the functions"
+        return f"calls {', '.join(refused)}, which a condition may not: docs/guides/querying.md lists the functions"
     if len(functions) > MAX_FUNCTIONS:
         return f"calls {len(functions)} functions: {MAX_FUNCTIONS} is the limit"
     if refused := sorted(classes - _CLASSES):

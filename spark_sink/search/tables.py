@@ -241,5 +241,5 @@ def _check_readable(path: str, delta: DeltaTable) -> None:
     if features:
         raise SinkError(
             f"the table {path} has {', '.join(sorted(features))}, which search does not read; Spark reads it as it is "
-            "(docs/querying.md)"
+            "(docs/guides/querying.md)"
         )

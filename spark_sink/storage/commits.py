@@ -216,7 +216,8 @@ class CommitLog:
                 raise Refused(
                     f"a program of Spark ({commit.get('operation')}, version {commit['version']}) wrote to the table "
                     f"{self.location.path} while this process did: on S3 it may overwrite a commit, and with it rows. "
-                    "Stop spark-sink run while OPTIMIZE or the like runs (docs/cluster.md), and start it again then"
+                    "Stop spark-sink run while OPTIMIZE or the like runs (docs/guides/cluster.md), and start it again "
+                    "then"
                 )
 
     def _check_batch(self, txn: TxnId | None) -> None:

@@ -42,7 +42,7 @@ def check_conditional_puts(config: SinkConfig) -> None:
             raise Refused(
                 f"the object store of {place.path} ignores conditions of a put (If-None-Match): of two programs that "
                 "commit at the same time, one would lose rows without a trace. Use a store, or a version of it, that "
-                "has conditional puts (docs/cluster.md)"
+                "has conditional puts (docs/guides/cluster.md)"
             )
 
 

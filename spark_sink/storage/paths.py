@@ -36,7 +36,7 @@ def check_shared(spark: SparkSession, config: SinkConfig) -> None:
             raise SinkError(
                 f"{directory} on {enumerated(sorted(set(unseen)))} is not the driver's directory: each machine would "
                 "keep the rows of its own tasks. Mount a file system that all of them share there, or name one by its "
-                "URI (docs/cluster.md)"
+                "URI (docs/guides/cluster.md)"
             )
 
 

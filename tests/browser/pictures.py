@@ -1,6 +1,6 @@
-"""Make the pictures of the pages in docs/ from the documents that the tests show.
+"""Make the pictures in docs/images/ from the documents that the tests show.
 
-python -m tests.browser.pictures docs
+python -m tests.browser.pictures docs/images
 
 With 256 colours, by any program for pictures, they have a third of the size.
 """

@@ -75,7 +75,7 @@ class Cluster:
         self._running.close()
 
     def submit(self, *options: str, archives: bool = True) -> None:
-        """Start the command of docs/cluster.md."""
+        """Start the command of docs/guides/cluster.md."""
         packed, script = archive.write(self._directory / "packed")
         settings = {
             "spark.executor.memory": "512m",

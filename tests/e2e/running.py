@@ -317,7 +317,7 @@ def stopped(broker: Broker) -> Iterator[None]:
 @contextmanager
 def unless_kafka_lost_an_end(broker: Broker) -> Iterator[Callable[[], bool]]:
     """Skip the test if it fails and the broker has left a transaction open for good, which it does now and then where
-    it was killed in the instant of a commit (docs/operating.md, "Exactly once in the topic"). The block gets a function
+    it was killed in the instant of a commit (docs/explained/exactly-once.md). The block gets a function
     that returns True if it has."""
     before = broker.log_file.stat().st_size
 

@@ -20,7 +20,7 @@ from tests.real_kubernetes import RealKubernetes, Refused, needs_kube_apiserver
 
 pytestmark = [pytest.mark.slow("starts an API server of Kubernetes"), needs_kube_apiserver]
 MANIFESTS = REPOSITORY / "deploy" / "kubernetes"
-PAGE = REPOSITORY / "docs" / "containers.md"
+PAGE = REPOSITORY / "docs" / "guides" / "containers.md"
 # What the kubelet gives a pod: its host name, where the API server is, and the files of its account.
 IN_POD = """
 mount -t tmpfs tmpfs /run && mkdir -p /run/secrets/kubernetes.io/serviceaccount
@@ -33,7 +33,7 @@ PARSERS = {"parsers": [{"container": None}]}
 
 @pytest.fixture(scope="module")
 def kubernetes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealKubernetes]:
-    """A cluster to which the manifests were applied, as docs/containers.md has it, with the namespace shop."""
+    """A cluster to which the manifests were applied, as docs/guides/containers.md has it, with the namespace shop."""
     with RealKubernetes(tmp_path_factory.mktemp("kubernetes")) as kubernetes:
         for command in commands():
             kubernetes.kubectl(*shlex.split(command, comments=True)[1:])

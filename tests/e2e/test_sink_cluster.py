@@ -1,4 +1,4 @@
-"""The sink on a cluster of two workers, by the command of docs/cluster.md."""
+"""The sink on a cluster of two workers, by the command of docs/guides/cluster.md."""
 
 from pathlib import Path
 

@@ -12,18 +12,18 @@ from log_shipper.shipper.options.model import ShipperConfig
 from log_shipper.spark_sink.options.model import SinkConfig
 
 ROOT = Path(__file__).parents[2]
-PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")), ROOT / "tests" / "README.md"]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")), ROOT / "tests" / "README.md"]
 MAX_README_LINES = 150
 
 # Messages of the sink that a page quotes, so that a reader finds the page by them.
 QUOTED = {
-    "cluster.md": (
+    "guides/cluster.md": (
         "a jar is missing: under spark-submit name its package by --packages",
         "Spark has no file system for this kind of path",
         "views need Delta's jar, and Spark does not have it",
     ),
-    "operating-the-sink.md": ("not answered:", "files remembered:", "the disk is full"),
-    "views.md": ("came later than its watermark allows",),
+    "guides/sink.md": ("not answered:", "files remembered:", "the disk is full"),
+    "guides/views.md": ("came later than its watermark allows",),
 }
 
 LINK = re.compile(r"\]\(([^)\s]*)\)")

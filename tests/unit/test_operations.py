@@ -1,4 +1,4 @@
-"""The commands of docs/operations.md are ones that the programs take, and those of the move from Filebeat are run."""
+"""The programs take the commands of docs/guides/operations.md, and those of the move from Filebeat are run."""
 
 import json
 import re
@@ -11,7 +11,7 @@ import pytest
 from log_shipper.shipper.cli import commands as cli
 from log_shipper.spark_sink.__main__ import whole_parser
 
-PAGE = (Path(__file__).parents[2] / "docs" / "operations.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "guides" / "operations.md").read_text()
 PROGRAMS: dict[str, Callable[[list[str]], object]] = {
     "shipper": lambda words: cli.parse(words, {}),
     "spark-sink": lambda words: whole_parser().parse_args(words),
@@ -46,7 +46,7 @@ def test_the_page_has_the_commands_that_a_person_at_night_needs() -> None:
 
 
 def test_the_figures_of_sizing_are_those_that_were_measured() -> None:
-    figures = (Path(__file__).parents[2] / "docs" / "figures.md").read_text()
+    figures = (Path(__file__).parents[2] / "docs" / "explained" / "figures.md").read_text()
     table = PAGE[PAGE.index("| lines a second |") : PAGE.index("- **CPU**")]
     quoted = re.findall(r"(\d{3}),000 \||(\d+\.\d+) (?:%|µs)|(\d+) MB", table)
     numbers = ["".join(groups) for groups in quoted]

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "security.md"
+PAGE = ROOT / "docs" / "explained" / "security.md"
 NODES = sorted(set(re.findall(r"`((?:unit|model|contract|fault|e2e|browser)/[\w/]+\.py::\w+)`", PAGE.read_text())))
 
 

@@ -57,7 +57,8 @@ WORDS = {
     "of joined messages, which wait for it; set offset.metadata.max.bytes of the brokers to 4096, its default",
     KafkaError.UNSTABLE_OFFSET_COMMIT: "the brokers do not give the offsets of the group {group}: mostly because a "
     "transaction that has some of them is not ended yet, of a member that died. They are asked again. If it stays so "
-    'for more than a minute, end it by kafka-transactions.sh (docs/kafka-input.md, "Transactions that never end")',
+    'for more than a minute, end it by kafka-transactions.sh (docs/guides/kafka-input.md, "Transactions that never '
+    'end")',
     KafkaError.LEADER_NOT_AVAILABLE: "a partition has no leader, because the brokers that may lead it are away, and "
     "where it is read from is not known until it has: nothing is read. Start these brokers: kafka-topics.sh --describe "
     "--unavailable-partitions shows where the replicas are",

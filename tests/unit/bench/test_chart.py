@@ -67,5 +67,7 @@ def test_a_cell_is_a_median_with_its_spread() -> None:
 
 
 def test_the_picture_in_the_docs_is_of_the_tables_on_the_page() -> None:
-    page, svg = (DOCS / "figures.md").read_text(), (DOCS / "figures.svg").read_text()
-    assert svg == picture(page), "make it again: python -m bench.chart docs/figures.md docs/figures.svg"
+    page, svg = (DOCS / "explained" / "figures.md").read_text(), (DOCS / "explained" / "figures.svg").read_text()
+    assert svg == picture(page), (
+        "make it again: python -m bench.chart docs/explained/figures.md docs/explained/figures.svg"
+    )

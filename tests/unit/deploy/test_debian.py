@@ -153,7 +153,7 @@ def test_groff_has_no_complaint(package: Package) -> None:
 
 def test_a_program_that_a_page_names_is_in_the_environment_of_its_package() -> None:
     owners = {SHIPPER.home: {"shipper", "python", "pip"}, SINK.home: {"spark-sink", "spark-sql", "python", "pip"}}
-    for page in (ROOT / "README.md", *ROOT.glob("docs/*.md")):
+    for page in (ROOT / "README.md", *ROOT.glob("docs/**/*.md")):
         for home, program in re.findall(r"(/opt/kafka-log-shipper[\w-]*)/bin/([\w-]+)", page.read_text()):
             assert program in owners[home], f"{page.name}: {home}/bin/{program}"
 

@@ -29,7 +29,7 @@ from tests.unit.deploy.manifests import (
 )
 
 IMAGE_CONFIG = KUBERNETES.parent / "container" / "shipper.yml"
-PROCESSING = KUBERNETES.parents[1] / "docs" / "processing.md"
+PROCESSING = KUBERNETES.parents[1] / "docs" / "guides" / "processing.md"
 each_base = pytest.mark.parametrize("base", [*OF_SHIPPER, *OF_SINK])
 
 

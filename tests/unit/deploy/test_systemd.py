@@ -1,4 +1,4 @@
-"""The unit agrees with the code, with the installation in docs/operating.md, and with systemd where there is one."""
+"""The unit agrees with the code, with docs/guides/shipper.md, and with systemd where there is one."""
 
 import shlex
 import shutil
@@ -26,7 +26,7 @@ NEEDS_SYSTEMD = pytest.mark.skipif(shutil.which("systemd-analyze") is None, reas
 
 @pytest.fixture
 def page() -> str:
-    return (ROOT / "docs" / "operating.md").read_text()
+    return (ROOT / "docs" / "guides" / "shipper.md").read_text()
 
 
 def test_the_command_is_one_that_the_shipper_takes() -> None:

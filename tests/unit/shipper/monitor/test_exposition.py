@@ -106,5 +106,5 @@ def test_the_path_of_a_file_may_be_any_bytes_and_that_of_two() -> None:
 
 
 def test_the_page_has_the_table() -> None:
-    page = (ROOT / "docs" / "shipper-metrics.md").read_text()
+    page = (ROOT / "docs" / "reference" / "shipper-metrics.md").read_text()
     assert documentation() in page, "python -m log_shipper.shipper.monitor.measures prints the table"

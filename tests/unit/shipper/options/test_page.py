@@ -96,8 +96,10 @@ def test_every_option_is_documented_in_a_sentence(model: type[ShipperConfig] | t
 
 
 def test_the_page_in_the_docs_is_the_one_that_the_code_writes() -> None:
-    written = (DOCS / "configuration.md").read_text()
-    assert written == page(), "write it again: python -m log_shipper.shipper.options.page > docs/configuration.md"
+    written = (DOCS / "reference" / "shipper-options.md").read_text()
+    assert written == page(), (
+        "write it again: python -m log_shipper.shipper.options.page > docs/reference/shipper-options.md"
+    )
 
 
 def test_the_configuration_that_we_ship_loads_and_is_short() -> None:

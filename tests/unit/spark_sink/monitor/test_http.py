@@ -254,7 +254,7 @@ def test_the_port_is_free_again_afterwards() -> None:
 
 
 def test_the_configuration_on_the_page_of_metrics_is_the_default_switched_on(tmp_path: Path) -> None:
-    page = (Path(__file__).parents[4] / "docs" / "metrics.md").read_text()
+    page = (Path(__file__).parents[4] / "docs" / "reference" / "sink-metrics.md").read_text()
     (block,) = re.findall(r"^```yaml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     required = "kafka: {hosts: ['b:1'], topics: [t]}\ntable.path: /t\ncheckpoint.path: /c\n"
     (tmp_path / "sink.yml").write_text(required + block)

@@ -119,7 +119,7 @@ def test_a_view_has_figures_of_its_own() -> None:
 
 
 def test_the_page_of_metrics_lists_what_there_is() -> None:
-    page = (ROOT / "docs" / "metrics.md").read_text()
+    page = (ROOT / "docs" / "reference" / "sink-metrics.md").read_text()
     assert documentation() in page, (
         "replace its table by what `python -m log_shipper.spark_sink.monitor.metrics` prints"
     )

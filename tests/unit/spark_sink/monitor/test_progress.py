@@ -119,7 +119,7 @@ def test_what_has_not_landed_is_lag(lab: ProgressLab) -> None:
 
 
 def test_the_fields_of_a_line_are_documented() -> None:
-    page = (ROOT / "docs" / "metrics.md").read_text()
+    page = (ROOT / "docs" / "reference" / "sink-metrics.md").read_text()
     assert set(re.findall(r"^\| `([a-z_]+)` \|", page, re.MULTILINE)) >= FIELDS.keys() - OF_EVERY_LINE
 
 

@@ -27,9 +27,9 @@ def refusals(text: str) -> list[str]:
 
 
 def test_the_page_in_the_docs_is_the_one_that_the_code_writes() -> None:
-    written = (DOCS / "sink-configuration.md").read_text()
+    written = (DOCS / "reference" / "sink-options.md").read_text()
     assert written == page(), (
-        "write it again: python -m log_shipper.spark_sink.options.page > docs/sink-configuration.md"
+        "write it again: python -m log_shipper.spark_sink.options.page > docs/reference/sink-options.md"
     )
 
 

@@ -17,7 +17,7 @@ from log_shipper.spark_sink.platform.executors import LIBRARIES, OURS, UNPACKED
 from log_shipper.spark_sink.platform.jvm import spark_home
 
 ROOT = Path(__file__).parents[4]
-PAGE = (ROOT / "docs" / "cluster.md").read_text()
+PAGE = (ROOT / "docs" / "guides" / "cluster.md").read_text()
 BESIDE = {"pyspark", "py4j"}  # Spark brings them
 OF_ANOTHER_PYTHON = {"_sha2", "_sha256"}
 SEARCH = {"duckdb", "orjson"}  # of `spark-sink search`, which reads tables without a cluster

@@ -1,4 +1,4 @@
-"""Small tables for what docs/querying.md shows, and its statements and programs by heading."""
+"""Small tables for what docs/guides/querying.md shows, and its statements and programs by heading."""
 
 import json
 import re
@@ -17,7 +17,7 @@ from log_shipper.spark_sink.rows.conversion import Conversion
 from log_shipper.spark_sink.storage.tables import Unnamed
 from tests.unit.spark_sink.conftest import sink_config
 
-PAGE = (Path(__file__).parents[4] / "docs" / "querying.md").read_text()
+PAGE = (Path(__file__).parents[4] / "docs" / "guides" / "querying.md").read_text()
 DAY = "2026-10-05"
 
 

@@ -1,4 +1,4 @@
-"""The tables are open to programs that know nothing of Spark: the programs of docs/querying.md, as they stand there."""
+"""Other programs read the tables without Spark: the programs of docs/guides/querying.md."""
 
 from datetime import UTC, datetime
 from pathlib import Path

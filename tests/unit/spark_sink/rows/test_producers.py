@@ -1,4 +1,4 @@
-"""What becomes of records that other producers write: docs/producers.md, line by line."""
+"""What becomes of records that other producers write: docs/guides/producers.md, line by line."""
 
 import gzip
 import json
@@ -9,7 +9,7 @@ import pytest
 
 from tests.unit.spark_sink.rows.converting import conversion, kafka_records, reasons_of, rows_of
 
-PAGE = Path(__file__).parents[4] / "docs" / "producers.md"
+PAGE = Path(__file__).parents[4] / "docs" / "guides" / "producers.md"
 TIME = "2026-11-21T09:30:00.123Z"
 LANDS = "lands"
 

@@ -1,4 +1,4 @@
-"""The examples of docs/views.md are views."""
+"""The examples of docs/guides/views.md are views."""
 
 import re
 import shutil
@@ -14,7 +14,7 @@ from tests.unit.spark_sink.views.views_lab import ViewsLab
 
 pytestmark = [pytest.mark.spark, needs_delta, pytest.mark.slow("a page of the documentation")]
 
-TEXT = (Path(__file__).parents[4] / "docs" / "views.md").read_text()
+TEXT = (Path(__file__).parents[4] / "docs" / "guides" / "views.md").read_text()
 EXAMPLES = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
 
 

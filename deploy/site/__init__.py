@@ -1,0 +1,1 @@
+"""What script/docs builds the site of docs/ with, beside mkdocs."""

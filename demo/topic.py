@@ -80,7 +80,7 @@ class TopicReader:
 
 
 def parse(record: dict[str, Any]) -> Arrived:
-    """Parse a record by its contract (ARCHITECTURE.md)."""
+    """Parse a record by its contract (docs/reference/kafka-records.md)."""
     log = record["log"]
     key = (int(log["file"]["device_id"]), int(log["file"]["inode"]))
     return Arrived(key, log["offset"], log["length"], record["message"])

@@ -1,4 +1,4 @@
-"""`shipper`: the command line. Exit codes: ARCHITECTURE.md, "Command line".
+"""`shipper`: the command line. Exit codes: docs/guides/shipper.md.
 
 Loading the rest of the program takes a good part of a second. What must be in effect from the first instant is done
 before: closed standard streams are replaced, and signals are heard.

@@ -1,5 +1,5 @@
-"""The members that the records of a file share, and how records write paths and times (ARCHITECTURE.md, "The
-record")."""
+"""The members that the records of a file share, and how records write paths and times
+(docs/reference/kafka-records.md)."""
 
 import grp
 import os

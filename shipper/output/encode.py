@@ -1,4 +1,4 @@
-"""Events -> JSON records (ARCHITECTURE.md, "The record"; the contract is tests/golden/record.json).
+"""Events -> JSON records (docs/reference/kafka-records.md; the contract is tests/golden/record.json).
 
 What is constant for a file is encoded once, and the texts of a batch are escaped in one call: joined by a character
 that JSON does not escape and that does not occur in them, and split again. A record is then spliced from ready pieces.

@@ -539,4 +539,13 @@ FAILED_ONCE = [
         ],
         "ndjson joined",
     ),
+    Program(
+        "a file is rewritten in place, and deleted, while what was sent of it is in flight",
+        LINES | {"symlinks": True, "gzip": False, "flush_at_once": True, "disk": True, "present": True},
+        [
+            *[("write", "a.log", (2, 4, 3)), ("rotate", "a.log"), ("run", (0.005, 0.005))],
+            *[("rewrite", "a.log", 1, "as long", ()), ("hold", True), ("run", (0.005, 3)), ("delete", "a.log", 1)],
+        ],
+        "twice",
+    ),
 ]

@@ -69,10 +69,12 @@ class Verdict:
         return not any(file_id in states and states[file_id].position for file_id in ids)
 
     def _note_handed(self, batch: Batch) -> None:
-        if batch.messages.texts:
-            place = (batch.messages.offsets[0], batch.messages.lengths[0], batch.messages.texts[0])
+        """All messages decide which life it is: a file that was rewritten in place may begin as it did before."""
+        messages = batch.messages
+        for place in zip(messages.offsets, messages.lengths, messages.texts, strict=True):
             life = self._life(batch.source.file_id, batch.source.inode, *place)
-            life.handed = max(life.handed, min(batch.messages.end, len(life.content)))
+        if messages.texts:
+            life.handed = max(life.handed, min(messages.end, len(life.content)))
 
     def _judge(self, event: Arrived) -> None:
         life = self._life(event.file_id, event.inode, event.offset, event.length, event.message)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 INLINE = re.compile(r"`([^`]*)`|\*\*([^*]+)\*\*")
+LINK = re.compile(r"\[([^\]]*)\]\([\w/.-]*\.md[^)]*\)")  # to another page
 HEADING = re.compile(r"#+ (.*)")
 SEPARATOR = re.compile(r"\|(?:-+\|)+")
 CELL = re.compile(r"(?<!\\)\|")  # a \| within a cell is a character
@@ -140,7 +141,7 @@ def _note(column: str, cell: str) -> str:
 
 
 def _inline(text: str) -> str:
-    plain = text.replace("\\|", "|")
+    plain = LINK.sub(r"\1", text).replace("\\|", "|")
     parts, end = [], 0
     for match in INLINE.finditer(plain):
         parts += [escaped(plain[end : match.start()]), f"\\fB{escaped(match[1] or match[2] or '')}\\fR"]

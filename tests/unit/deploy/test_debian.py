@@ -132,6 +132,7 @@ def test_the_manual_has_every_option_of_the_configuration(package: Package) -> N
     rows = re.findall(r"^\| `([^`]+)` \|", markdown, re.MULTILINE)
     assert len(rows) > 50
     assert [option for option in rows if f".TP\n\\fB{escaped(option)}\\fR" not in page] == []
+    assert ".md" not in page
 
 
 @BOTH

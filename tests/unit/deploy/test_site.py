@@ -1,6 +1,7 @@
-"""The site of docs/ is built without a warning, and a dead link is one."""
+"""The site of docs/ is built without a warning, loads nothing from elsewhere, and a dead link is an error."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from deploy.site.command_line import page
 
 ROOT = Path(__file__).parents[3]
 
+REMOTE = re.compile(r"<(?:script|link|img|iframe)\b[^>]*\"(?:https?:)?//[^>]*>")
 PAGE = """# Page
 
 [dead link](missing.md), [dead anchor](page.md#missing), [no such file](../tests/missing.py),
@@ -35,7 +37,9 @@ def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
     done = build(ROOT / "mkdocs.yml", tmp_path)
     assert done.returncode == 0, done.stderr
     assert [line for line in done.stderr.splitlines() if not line.startswith("INFO ")] == []
-    assert (tmp_path / "explained" / "promises.html").is_file()
+    pages = [path.read_text() for path in tmp_path.rglob("*.html")]
+    assert len(pages) > 25
+    assert [tag for text in pages for tag in REMOTE.findall(text)] == []
 
 
 def test_a_dead_link_a_dead_anchor_and_a_page_without_a_place_fail_the_build(tmp_path: Path) -> None:

@@ -54,27 +54,36 @@ def whole_parser() -> argparse.ArgumentParser:
     parsers = parser.add_subparsers(required=True, metavar="COMMAND")
     run = _add(parsers, "run", commands.run, "read the topics and write the tables until stopped")
     run.add_argument(
-        "--available-now", action="store_true", help="land what is in the topics now, then end, whatever `stop` says"
+        "--available-now",
+        action="store_true",
+        help="land the records that the topics have now, then exit; overrides `stop`",
     )
-    maintain = _add(parsers, "maintain", commands.maintain, "compact small files, delete what is old; beside `run` too")
+    maintain = _add(
+        parsers,
+        "maintain",
+        commands.maintain,
+        "compact small files and delete old rows and unneeded files; `run` may be running",
+    )
     _add_dry_run(maintain)
     maintain.add_argument("--json", action="store_true", help="print a JSON object for each step, on standard output")
-    status = _add(parsers, "status", commands.status, "how far each partition is landed, and how large the tables are")
+    status = _add(parsers, "status", commands.status, "show the progress of each partition and the size of the tables")
     status.add_argument("--json", action="store_true", help="as one JSON object, for programs")
     add_search(parsers, commands.search)
     add_ui(parsers, commands.ui)
     _add_repair(parsers)
-    test = parsers.add_parser("test", help="check the configuration, or what it names")
+    test = parsers.add_parser("test", help="check the configuration, or the systems that it connects to")
     tests = test.add_subparsers(required=True, metavar="WHAT")
-    checked = "check the configuration, SQL of views included; nothing is connected to"
+    checked = "check the configuration and the SQL of views, without connecting to anything"
     config = _add(tests, "config", commands.check_config, checked)
     config.add_argument("--json", action="store_true", help="print the findings as one JSON object")
-    _add(tests, "output", commands.check_output, "connect to Kafka and to the places of the tables, step by step")
-    export = parsers.add_parser("export", help="print what is in effect").add_subparsers(required=True, metavar="WHAT")
+    _add(tests, "output", commands.check_output, "connect to Kafka and to the storage of the tables, step by step")
+    export = parsers.add_parser("export", help="print the effective configuration or its schema").add_subparsers(
+        required=True, metavar="WHAT"
+    )
     _add(export, "config", commands.export_config, "print the configuration in effect, secrets masked")
     schema = parsers.add_parser("schema", help="print the JSON schema of sink.yml, for editors")
     schema.set_defaults(command=commands.print_schema)
-    completion = parsers.add_parser("completion", help="print a completion of the command line for a shell")
+    completion = parsers.add_parser("completion", help="print a completion script for a shell")
     completion.add_argument("shell", choices=("bash", "zsh", "fish"))
     completion.set_defaults(command=_completion)
     manual = parsers.add_parser("manual", help="print a manual page, for man -l -")
@@ -85,16 +94,16 @@ def whole_parser() -> argparse.ArgumentParser:
 
 
 def _add_repair(parsers: Parsers) -> None:
-    repair = _add(parsers, "repair", commands.repair, "land bad records again, or what a table lacks")
+    repair = _add(parsers, "repair", commands.repair, "land bad records or missing rows again")
     what = repair.add_mutually_exclusive_group(required=True)
     what.add_argument(
         "--reason",
         type=_reason,
         metavar="TEXT",
-        help="bad records whose reason contains this text are parsed again; the good ones move to the table",
+        help="parse bad records whose reason contains this text again, and move the good ones to the table",
     )
     what.add_argument(
-        "--from-kafka", action="store_true", help="land what a table lacks and Kafka still has, as after a RESTORE"
+        "--from-kafka", action="store_true", help="land rows that a table lacks and Kafka still has, as after a RESTORE"
     )
     _add_dry_run(repair)
 
@@ -108,7 +117,7 @@ def _add(parsers: Parsers, name: str, command: Command, summary: str) -> argpars
         type=Path,
         action="append",
         metavar="FILE",
-        help="the configuration (YAML); of several the later ones win (default: sink.yml)",
+        help="configuration file (YAML); may be repeated, later files override earlier ones (default: sink.yml)",
     )
     parser.add_argument(
         "-E", dest="overrides", action="append", default=[], metavar="KEY=VALUE", help="override an option"
@@ -117,14 +126,14 @@ def _add(parsers: Parsers, name: str, command: Command, summary: str) -> argpars
         "-d",
         dest="debugged",
         metavar="COMPONENTS",
-        help="log these components from level debug on, as logging.selectors: names separated by commas, '*' for all",
+        help="enable debug logs of these components (logging.selectors): names separated by commas, '*' for all",
     )
     parser.set_defaults(command=command)
     return parser
 
 
 def _add_dry_run(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--dry-run", action="store_true", help="print what would be done, and change nothing")
+    parser.add_argument("--dry-run", action="store_true", help="print the planned actions without changing anything")
 
 
 def _reason(text: str) -> str:

@@ -64,7 +64,8 @@ def _topics(config: SinkConfig) -> str:
     with Admin(latest(config.kafka), PATIENCE, PATIENCE_IF_DOWN) as admin:
         if missing := topics.missing(config.kafka, admin):
             raise SinkError(
-                f"{', '.join(missing)} does not exist, or these credentials may not see it: run waits for it"
+                f"{', '.join(missing)} does not exist, or these credentials lack the permission to see it; run waits "
+                "for it"
             )
         partitions = topics.present(config.kafka, admin)
         admin.latest(partitions)
@@ -88,7 +89,7 @@ def _directory(place: Location) -> str:
     if not existing.is_dir():
         raise SinkError(f"{existing} is not a directory")
     if not os.access(existing, os.W_OK | os.X_OK):
-        raise SinkError(f"this user may not write to {existing}")
+        raise SinkError(f"no permission to write to {existing}")
     return "" if directory.exists() else "does not exist yet"
 
 
@@ -101,4 +102,4 @@ def _jar(config: SinkConfig) -> str:
     if delta_jar.is_named(config.spark_conf):
         return "named in `spark`"
     jars = delta_jar.jar_set()
-    return jars.packages[0] if jars.complete else f"{jars.packages[0]} is fetched at the first start"
+    return jars.packages[0] if jars.complete else f"{jars.packages[0]} is downloaded at the first start"

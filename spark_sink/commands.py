@@ -162,7 +162,7 @@ def _parsed(config: SinkConfig) -> Examination:
     if not config.views:
         return Examination()
     if importlib.util.find_spec("pyspark") is None:
-        return Examination(warnings=(("views", "their SQL was not parsed: pyspark is not installed"),))
+        return Examination(warnings=(("views", "SQL not checked: pyspark is not installed"),))
     from log_shipper.spark_sink.views import syntax
 
     return syntax.examine(config)

@@ -36,32 +36,32 @@ MEANINGS: tuple[tuple[str, str], ...] = (
     (r"DELTA_MISSING_TRANSACTION_LOG|is not a Delta table", "the directory is not empty, and is not a Delta table"),
     (
         r"DELTA_FAILED_TO_MERGE_FIELDS|DELTA_METADATA_MISMATCH|schema mismatch|DELTA_CREATE_TABLE_SCHEME_MISMATCH",
-        "the table has columns that do not fit",
+        "the table's columns are incompatible",
     ),
     (
         r"Failed to find data source|ClassNotFoundException",
-        "a jar is missing: under spark-submit name its package by --packages, else by spark.jars.packages",
+        "a jar is missing: add its package by --packages (spark-submit), or by spark.jars.packages",
     ),
     (
         r"NoSuchMethodError|NoSuchFieldError|AbstractMethodError|NoClassDefFoundError",
-        "a jar is for another release of Spark; Delta's is for one minor version (docs/guides/cluster.md)",
+        "a jar was built for another Spark version; Delta's jar fits one minor version only (docs/guides/cluster.md)",
     ),
     (
         r"ModuleNotFoundError",
-        "the Python of an executor lacks a package: name the archive of the sink's packages by --archives, or install "
-        "them there (docs/guides/cluster.md)",
+        "an executor's Python lacks a package: pass the archive of the sink's packages by --archives, or install the "
+        "packages on each machine (docs/guides/cluster.md)",
     ),
     (
         r"JAVA_GATEWAY_EXITED|Java gateway process exited",
-        "Java did not start, and the lines above say why. An unresolved dependency is one of spark.jars.packages that "
-        "could not be fetched. Else look at spark.driver.memory and spark.driver.extraJavaOptions",
+        "Java did not start; the lines above have the reason. For an unresolved dependency, check "
+        "spark.jars.packages; otherwise check spark.driver.memory and spark.driver.extraJavaOptions",
     ),
     (
         r"Python worker exited unexpectedly",
-        "a Python process of the sink was killed, often because no memory was left: look at the kernel's log, and "
-        "lower max_offsets_per_trigger",
+        "a Python process of the sink was killed, probably out of memory: check the kernel log, and lower "
+        "max_offsets_per_trigger",
     ),
-    (r"OutOfMemoryError", "the JVM has too little memory: lower max_offsets_per_trigger, or raise spark.driver.memory"),
+    (r"OutOfMemoryError", "the JVM is out of memory: lower max_offsets_per_trigger, or raise spark.driver.memory"),
 )
 
 

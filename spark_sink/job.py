@@ -79,10 +79,10 @@ def run(config: SinkConfig, program: Program) -> int:
             return Job(spark, config, stopping, program).run()
     except (Py4JNetworkError, ConnectionError) as error:
         if stopping.is_set():  # a signal to the whole process group, or the end of a container
-            logger.info("stopped: the JVM got the signal too; a batch that was running is run again at the next start")
+            logger.info("stopped; the JVM received the signal too. The next start repeats an unfinished batch")
             return 0
         raise SinkError(
-            f"{doing}: Spark's JVM has ended, killed perhaps (out of memory?); start the sink again"
+            f"{doing}: Spark's JVM has exited, perhaps killed (out of memory?). Start the sink again"
         ) from error
     except SPARK_ERRORS as error:
         raise translate(str(error), doing) from error
@@ -224,7 +224,7 @@ class Job:
             return
         new = planning.begin_new_topics(partitions, writer.marks.ends, self._checkpoint.ends(planned))
         if any(new.values()):  # else they begin at 0, as what has no end in the marks does
-            logger.info(f"{describe_partitions(new.keys())}: new to this sink, begins at its first record")
+            logger.info(f"{describe_partitions(new.keys())}: new; reading from the first record")
             writer.begin_at(new)
 
     def _planned(self, writer: BatchWriter) -> Offsets:
@@ -242,7 +242,7 @@ class Job:
         if limits is not None:
             _, ends = bounds.between(landed, limits.cut(read, landed))
         if ends:
-            logger.info("landing what the last run had read beyond its stop")
+            logger.info("landing records that the previous run read beyond its stop")
             batches.land_until(ends)
 
     def _stream(self, batches: BatchHandler, planner: PlannerOptions) -> None:

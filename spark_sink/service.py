@@ -13,7 +13,7 @@ NEVER = float("inf")
 INTERVAL = 5.0  # seconds between two reports
 # What is asked for at a time while the sink starts, if its unit has a TimeoutStartSec. It asks again long before.
 EXTENSION = 60.0
-WAITING = "waiting for topics that Kafka does not have yet"
+WAITING = "waiting for topics that do not exist yet"
 
 
 class Service:

@@ -86,7 +86,7 @@ class Admin:
         try:
             matches = re.compile(pattern).fullmatch
         except re.error as error:
-            raise SinkError(f"cannot look for topics like {pattern!r}: {error}") from error
+            raise SinkError(f"cannot list topics that match {pattern!r}: {error}") from error
         return {name for name in self.topic_names() if matches(name)}
 
     def partitions(self, topics: Collection[str]) -> set[Partition]:

@@ -71,13 +71,11 @@ def _from_offsets(config: SinkConfig, partitions: Collection[Partition]) -> Boun
     ends: Mapping[Partition, int] = flat(config.stop_offsets)
     if unknown := set(ends) - set(partitions):
         raise Refused(
-            f"stop_offsets names {describe_partitions(unknown)}, which is not among what is read, or which "
-            "Kafka does not have"
+            f"stop_offsets names {describe_partitions(unknown)}, which is not configured under kafka, or does not exist"
         )
     if without := set(partitions) - set(ends):
         raise Refused(
-            f"stop_offsets names no end of {describe_partitions(without)}: it is unclear whether "
-            "nothing or all of it is meant; 0 lands nothing of a partition"
+            f"stop_offsets has no end for {describe_partitions(without)}: set one; 0 lands nothing of a partition"
         )
     return Bounds(ends)
 
@@ -89,5 +87,5 @@ def _from_timestamp(config: SinkConfig, broker: BrokerOffsets, partitions: Colle
     latest = broker.latest(partitions)
     by_time = broker.at_timestamp(partitions, round(config.stop_timestamp.timestamp() * 1000))
     open_ended = set(partitions) - set(by_time)
-    note = f"{describe_partitions(open_ended)} has no record of stop_timestamp or later: ends where it ends now"
+    note = f"{describe_partitions(open_ended)} has no record at or after stop_timestamp; stopping at its current end"
     return Bounds({**latest, **by_time}, (note,) if open_ended else ())

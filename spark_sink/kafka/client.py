@@ -99,7 +99,7 @@ def latest(kafka: KafkaSource, clock: Clock = time) -> Callable[[], ClientOption
             try:
                 current = client_options(kafka)
             except SinkError as error:
-                logger.warning("%s; what was read before remains in use", error)
+                logger.warning("%s; the previous version remains in use", error)
         return current
 
     return options
@@ -138,13 +138,11 @@ def _client(kind: Callable[..., Any], options: ClientOptions, settings: dict[str
     except NoCredentials as error:
         raise SinkError(f"kafka.sasl.aws_msk_iam: {error}") from error
     except KafkaException as error:
-        raise SinkError(f"Kafka's client does not take these settings: {error.args[0].str()}") from error
+        raise SinkError(f"librdkafka rejects these settings: {error.args[0].str()}") from error
 
 
 def _tokens(aws: AwsMskIamConfig) -> AwsTokens:
     try:
         return AwsTokens(aws, lambda error: logger.warning("kafka.sasl.aws_msk_iam: %s", error))
     except ImportError as error:
-        raise SinkError(
-            f"kafka.sasl.mechanism: AWS_MSK_IAM needs a library that is not installed here: {error}"
-        ) from error
+        raise SinkError(f"kafka.sasl.mechanism: AWS_MSK_IAM needs a library that is not installed: {error}") from error

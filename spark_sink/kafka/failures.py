@@ -10,56 +10,59 @@ from log_shipper.spark_sink.errors import SinkError
 MEANINGS: tuple[tuple[str, str], ...] = (
     (
         r"_AUTO_OFFSET_RESET|OFFSET_OUT_OF_RANGE",
-        "records were deleted in Kafka before they were read (retention, or a topic that was re-created); to continue "
-        "without them, set lost_offsets: continue, which records the missing offsets in the dead-letter table. Lines "
-        "that a table lost while Kafka still has them come back by spark-sink repair --from-kafka",
+        "records were deleted in Kafka before they were read (retention, or a topic that was re-created); to skip "
+        "them, set lost_offsets: continue, which records the missing offsets in the dead-letter table. To land rows "
+        "again that a table lost and Kafka still has, run spark-sink repair --from-kafka",
     ),
-    (r"Unsupported SASL mechanism", "Kafka does not accept this SASL mechanism: look at kafka.sasl.mechanism"),
+    (r"Unsupported SASL mechanism", "the broker does not support this SASL mechanism: check kafka.sasl.mechanism"),
     (
         r"not valid in current SASL state|mechanism handshake failed",
-        "the broker's listener wants no password: look at the port, or leave out kafka.username and kafka.sasl",
+        "the broker's listener does not use SASL: check the port, or remove kafka.username and kafka.sasl",
     ),
     (
         r"certificate verify failed",
-        "the broker's certificate comes from an authority that is not trusted: name that one's PEM file under "
-        "kafka.ssl.certificate_authorities; or it is for another host name: name the broker as in the certificate, or "
-        "set kafka.ssl.verification_mode: certificate",
+        "the broker's certificate is not trusted: add its authority's PEM file to kafka.ssl.certificate_authorities. "
+        "If it is for another host name, use that name in kafka.hosts, or set kafka.ssl.verification_mode: "
+        "certificate",
     ),
     (
         r"SSL alert number (4[2-8]|116)\b",
-        "the broker refuses the client's certificate: look whether kafka.ssl.certificate is set, has not expired, and "
-        "is of an authority that the broker trusts",
+        "the broker refuses the client's certificate: check that kafka.ssl.certificate is set, has not expired, and "
+        "was issued by an authority that the broker trusts",
     ),
     (
         r"PLAINTEXT broker listener\?|wrong version number",
-        "the broker's listener does not speak TLS: look at the port, or leave out kafka.ssl",
+        "the broker's listener does not use TLS: check the port, or remove kafka.ssl",
     ),
     (
         r"OAUTHBEARER|oauthbearer",
-        "there is no token for Kafka: look at kafka.sasl.oauthbearer or kafka.sasl.aws_msk_iam, and at the provider",
+        "no token for Kafka: check kafka.sasl.oauthbearer or kafka.sasl.aws_msk_iam, and the provider",
     ),
     (
         r"_AUTHENTICATION|SASL_AUTHENTICATION_FAILED",
         "Kafka refused the credentials (kafka.username, kafka.password, kafka.sasl.mechanism)",
     ),
-    (r"_SSL", "Kafka and this client do not agree on TLS (kafka.ssl, or a client certificate that Kafka wants)"),
-    (r"GROUP_AUTHORIZATION_FAILED", "these credentials may not use the consumer group"),
-    (r"TOPIC_AUTHORIZATION_FAILED", "these credentials may not read the topic"),
-    (r"AUTHORIZATION_FAILED", "these credentials may not do this"),
+    (
+        r"_SSL",
+        "the TLS handshake with Kafka failed: check kafka.ssl, and whether the broker requires a client certificate",
+    ),
+    (r"GROUP_AUTHORIZATION_FAILED", "these credentials lack the permission to use the consumer group"),
+    (r"TOPIC_AUTHORIZATION_FAILED", "these credentials lack the permission to read the topic"),
+    (r"AUTHORIZATION_FAILED", "these credentials lack the required permission"),
     (
         r"NON_EMPTY_GROUP|UNKNOWN_MEMBER_ID|REBALANCE_IN_PROGRESS",
-        "another program consumes as this group: name one of the sink's own as kafka.group_id",
+        "another program uses this consumer group: set kafka.group_id to a group of the sink's own",
     ),
     (
         r"_UNKNOWN_TOPIC|_UNKNOWN_PARTITION|UNKNOWN_TOPIC_OR_PART|UNKNOWN_TOPIC_ID",
-        "Kafka does not have the topic (any more): create it, or remove it from the configuration",
+        "the topic does not exist: create it, or remove it from the configuration",
     ),
-    (r"NOT_COORDINATOR|COORDINATOR_", "no broker coordinates the group: look whether all brokers are up"),
-    (r"LEADER", "a partition has no leader: look whether all brokers are up"),
-    (r"_RESOLVE", "a host name cannot be resolved: look at kafka.hosts, and at DNS"),
+    (r"NOT_COORDINATOR|COORDINATOR_", "the group has no coordinator: check that all brokers are up"),
+    (r"LEADER", "a partition has no leader: check that all brokers are up"),
+    (r"_RESOLVE", "a host name cannot be resolved: check kafka.hosts and DNS"),
     (
         r"_TIMED_OUT|_TRANSPORT|_ALL_BROKERS_DOWN|REQUEST_TIMED_OUT|NOT_AVAILABLE|_WAIT_",
-        "Kafka does not answer, or its listener is of another kind (TLS, SASL)",
+        "Kafka is not responding, or its listener has another security protocol (TLS, SASL)",
     ),
 )
 # Reasons for which no broker answers, and which time alone does not mend. The others may be a broker that restarts.

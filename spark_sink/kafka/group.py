@@ -77,7 +77,7 @@ class MonitoringGroup:
         except SinkError as error:
             self._count()
             if not self._failed:
-                self._warn(f"{error}; rows land all the same, but tools that show this group's lag show an old one")
+                self._warn(f"{error}; rows still land, but tools that show this group's lag show an outdated one")
             self._failed = True
             self._given.clear()
             return None

@@ -82,9 +82,9 @@ class Planner:
         missing = self.planned.keys() - now
         if missing and not self.may_lose:
             raise SinkError(
-                f"{describe_partitions(missing)}: deleted in Kafka, or no longer named under `kafka`. To continue "
-                "without, take it out of kafka.topics or kafka.partitions (a start waits for what is named), and set "
-                "lost_offsets: continue until a batch has landed"
+                f"{describe_partitions(missing)}: deleted in Kafka, or removed from `kafka` in the configuration. To "
+                "continue without it, remove it from kafka.topics or kafka.partitions (a start waits for configured "
+                "topics), and set lost_offsets: continue until a batch has landed"
             )
         for partition in missing:
             del self.planned[partition]
@@ -98,8 +98,8 @@ class Planner:
             if before and now.get(topic, before) not in ("", before):
                 raise Refused(
                     f"the topic {topic} was deleted and re-created (its id was {before}, and is {now[topic]}): its "
-                    "first records have the offsets of others that landed, and would be left out. Run spark-sink "
-                    "repair --from-kafka, which lands those that no table has"
+                    "new records reuse offsets that have landed, and would be left out. Run spark-sink repair "
+                    "--from-kafka, which lands the missing ones"
                 )
         self.ids |= now
 
@@ -114,8 +114,8 @@ class Planner:
             self._look()  # a topic that was re-created is refused by its id
             if not self.may_lose:
                 raise SinkError(
-                    f"{describe_partitions(back)}: Kafka ends before what has landed: records were deleted, or its "
-                    "leader lost some. To continue at its end, set lost_offsets: continue"
+                    f"{describe_partitions(back)}: Kafka's end is before the landed offsets: records were deleted, or "
+                    "the leader lost some. To continue at Kafka's end, set lost_offsets: continue"
                 )
         return {partition: self._forwards(partition, end) for partition, end in latest.items()}
 

@@ -26,8 +26,8 @@ DOUBT_SECONDS = 3.0  # without either, before the topic is looked for, and betwe
 
 _UNKNOWN = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION)
 _WAY_OUT = (
-    "to continue without these records, set lost_offsets: continue, which records the missing offsets in the "
-    "dead-letter table. Lines that a table lost while Kafka still has them come back by spark-sink repair --from-kafka"
+    "to skip these records, set lost_offsets: continue, which records the missing offsets in the dead-letter table. "
+    "To land rows again that a table lost and Kafka still has, run spark-sink repair --from-kafka"
 )
 
 
@@ -102,7 +102,7 @@ class RangeReader:
         if not self.may_lose:
             raise SinkError(
                 f"cannot read {offsets}: records were deleted in Kafka before they were read (retention, or a topic "
-                f"that was re-created), and it has the offsets {first} to {end - 1} now; {_WAY_OUT}"
+                f"that was re-created), and offsets {first} to {end - 1} remain; {_WAY_OUT}"
             )
         return min(first, offsets.end) if first > self._next else offsets.end
 
@@ -131,15 +131,15 @@ class RangeReader:
     def _missing(self, offsets: OffsetRange) -> Exception:
         if self.may_lose:
             return _Missing()
-        return SinkError(f"cannot read {offsets}: Kafka does not have the topic any more; {_WAY_OUT}")
+        return SinkError(f"cannot read {offsets}: the topic does not exist any more; {_WAY_OUT}")
 
     def _silence(self, offsets: OffsetRange) -> SinkError:
         if self._ended_at is None:
-            return SinkError(f"cannot read {offsets}: Kafka has not answered for {self.patience:.0f} s")
+            return SinkError(f"cannot read {offsets}: no response from Kafka for {self.patience:.0f} s")
         return SinkError(
-            f"cannot read {offsets}: the partition ends at {self._ended_at} now, before the end of what was planned: "
-            "the topic was re-created, or its leader lost records. Move the checkpoint (checkpoint.path) away: a new "
-            "one continues where the marks end"
+            f"cannot read {offsets}: the partition now ends at {self._ended_at}, before the end of the planned batch: "
+            "the topic was re-created, or its leader lost records. Move the checkpoint (checkpoint.path) away; a new "
+            "one resumes where the marks end"
         )
 
 

@@ -61,7 +61,9 @@ def _from_timestamp(config: SinkConfig, broker: BrokerOffsets, partitions: Colle
     latest = broker.latest(partitions)
     by_time = broker.at_timestamp(partitions, round(config.start_timestamp.timestamp() * 1000))
     later = set(partitions) - set(by_time)
-    note = f"{describe_partitions(later)} has no record of start_timestamp or later: begins at its end" if later else ""
+    note = (
+        f"{describe_partitions(later)} has no record at or after start_timestamp; reading from its end" if later else ""
+    )
     return Start({**latest, **by_time}, (note,) if note else ())
 
 
@@ -70,8 +72,8 @@ def _from_group(config: SinkConfig, broker: BrokerOffsets, partitions: Collectio
     offsets = broker.committed(group)
     if not set(offsets) & set(partitions):
         raise Refused(
-            f"the group {group} has committed no offset of these topics, so there is nowhere to begin: "
-            "check its name (kafka-consumer-groups --describe), or set start: earliest"
+            f"the group {group} has no committed offsets for these topics: check its name (kafka-consumer-groups "
+            "--describe), or set start: earliest"
         )
     return _from_offsets(config, broker, partitions, offsets, f"the group {group}")
 
@@ -83,7 +85,7 @@ def _from_offsets(
     _check_unknown(config, partitions, given, by)
     _check_range(config, broker, wanted, by)
     unnamed = set(partitions) - set(wanted)
-    note = f"{by} names no offset of {describe_partitions(unnamed)}: begins at its first record" if unnamed else ""
+    note = f"{by} has no offset for {describe_partitions(unnamed)}; reading from its first record" if unnamed else ""
     latest = broker.latest([partition for partition, offset in wanted.items() if offset == LATEST])
     first = broker.earliest([partition for partition in partitions if wanted.get(partition, EARLIEST) == EARLIEST])
     return Start({**_known(wanted), **latest, **first}, (note,) if note else ())
@@ -94,7 +96,7 @@ def _check_unknown(config: SinkConfig, partitions: Collection[Partition], given:
     are not read here."""
     if config.start == "offsets" and (unknown := set(given) - set(partitions)):
         raise Refused(
-            f"{by} names {describe_partitions(unknown)}, which is not among what is read, or which Kafka does not have"
+            f"{by} names {describe_partitions(unknown)}, which is not configured under kafka, or does not exist"
         )
 
 
@@ -104,18 +106,18 @@ def _check_range(config: SinkConfig, broker: BrokerOffsets, wanted: Offsets, by:
     deleted = [partition for partition, offset in wanted.items() if offset < earliest[partition]]
     if deleted and config.lost_offsets == "fail":
         raise Refused(
-            f"{by} wants records that Kafka has deleted: {_described(deleted, wanted, earliest, latest)}. "
-            "To begin at the first ones that Kafka has, set lost_offsets: continue (the missing offsets are then "
-            "recorded in the dead-letter table)"
+            f"{by} starts at records that Kafka has deleted: {_described(deleted, wanted, earliest, latest)}. To "
+            "start at the first available records, set lost_offsets: continue, which records the missing offsets in "
+            "the dead-letter table"
         )
     if ahead := [partition for partition, offset in wanted.items() if offset > latest[partition]]:
         raise Refused(
-            f"{by} wants to begin behind the end: {_described(ahead, wanted, earliest, latest)}. The topic was "
-            "re-created, or these are the offsets of another one; "
+            f"{by} starts beyond the end: {_described(ahead, wanted, earliest, latest)}. The topic was re-created, or "
+            "these offsets belong to another topic; "
             + (
-                "spark-sink repair --from-kafka lands what no table has of it"
+                "spark-sink repair --from-kafka lands the missing records"
                 if config.start == "table"
-                else "to land all that Kafka has, set start: earliest"
+                else "to land all available records, set start: earliest"
             )
         )
 

@@ -45,7 +45,7 @@ def missing(kafka: KafkaSource, directory: TopicDirectory, deleted: Collection[s
     `deleted`: topics that are not waited for.
     """
     if kafka.topics_pattern:
-        return [] if deleted or topics(kafka, directory) else [f"a topic like {kafka.topics_pattern!r}"]
+        return [] if deleted or topics(kafka, directory) else [f"a topic that matches {kafka.topics_pattern!r}"]
     if kafka.partitions:
         lacking = {place for place in _configured_partitions(kafka) if place[0] not in deleted}
         lacking -= present(kafka, directory)
@@ -60,8 +60,8 @@ def wait_for(missing: Callable[[], Sequence[str]], log: Callable[[str], None], p
     while now := missing():
         if now != logged:
             log(
-                f"waiting for {', '.join(now)}: Kafka does not have it yet, or does not show it to these credentials. "
-                "Nothing is landed before it exists; if it is not to exist, correct `kafka` in the configuration"
+                f"waiting for {', '.join(now)}: does not exist, or these credentials lack the permission to see it. "
+                "Nothing lands until then. Create it, or correct `kafka` in the configuration"
             )
             logged = now
         if pause():

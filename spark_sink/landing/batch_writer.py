@@ -276,7 +276,7 @@ def lost_rows(missing: Sequence[Lost], seconds: float) -> pa.Table:
 
 def _lost_row(lost: Lost) -> dict[str, str | int]:
     return {
-        "reason": f"lost before it was read: {lost}",
+        "reason": f"lost before being read: {lost}",
         "topic": lost.topic,
         "partition": lost.partition,
         "kafka_offset": lost.first,

@@ -57,12 +57,12 @@ def check(deleted: DeletedTopics, config: SinkConfig, log: Callable[[str], None]
     if not deleted.ranges:
         return
     what = (
-        f"{deleted}: planned in the checkpoint {config.checkpoint.path} and not landed yet, and Kafka does not have "
-        "the topic any more, or does not show it to these credentials"
+        f"{deleted}: planned in the checkpoint {config.checkpoint.path} and not landed, but the topic does not exist "
+        "any more, or these credentials lack the permission to see it"
     )
     if config.lost_offsets == "fail":
         raise Refused(
-            f"{what}. To continue without these records, set lost_offsets: continue, which records the missing offsets "
-            "in the dead-letter table; and take the topic out of `kafka`, unless it will be created again"
+            f"{what}. To skip these records, set lost_offsets: continue, which records the missing offsets in the "
+            "dead-letter table; and remove the topic from `kafka`, unless it will be created again"
         )
     log(f"{what}: recorded as lost, because of lost_offsets: continue")

@@ -15,7 +15,7 @@ from log_shipper.spark_sink.storage.checkpoint import Checkpoint
 from log_shipper.spark_sink.storage.tables import NO_BATCH, Table, TableSnapshot
 
 # The way out where checkpoint and marks are lost.
-RESUME = "set start: table, which resumes where the table ends"
+RESUME = "set start: table to resume where the table ends"
 
 
 def check_topics(marks: Marks, topics: Mapping[str, str]) -> None:
@@ -26,8 +26,8 @@ def check_topics(marks: Marks, topics: Mapping[str, str]) -> None:
     for topic in sorted(marks.recreated_topics(topics)):
         raise Refused(
             f"the topic {topic} was deleted and re-created since this sink read it (its id was {marks.topics[topic]}, "
-            f"and is {topics[topic]}): its first records have the offsets of others that landed, and would be left "
-            "out. Run spark-sink repair --from-kafka, which lands those that no table has"
+            f"and is {topics[topic]}): its new records reuse offsets that have landed, and would be left out. Run "
+            "spark-sink repair --from-kafka, which lands the missing ones"
         )
 
 
@@ -55,13 +55,15 @@ def outdated(checkpoint: Checkpoint, tables: Sequence[TableSnapshot], ends: Offs
     query_id, planned = checkpoint.query_id(), checkpoint.last_planned()
     for snapshot in tables if query_id is not None else ():
         if (landed := snapshot.last_batch(query_id or "")) > planned:
-            return f"the table {snapshot.path} has batch {landed} of it, and it knows no batch after {planned}"
+            return f"the table {snapshot.path} has batch {landed}, but the last planned batch is {planned}"
     next_ends = checkpoint.ends(planned)
     last_ends = next_ends if checkpoint.last_committed() == NO_BATCH else checkpoint.resume_offsets()
     for (topic, partition), end in last_ends.items():
         resumed = max(end, next_ends[topic, partition])
         if (landed := ends.get((topic, partition), 0)) > resumed:
-            return f"it resumes topic {topic}, partition {partition} at {resumed}, and up to {landed} has landed"
+            return (
+                f"it resumes topic {topic}, partition {partition} at {resumed}, but offsets up to {landed} have landed"
+            )
     return ""
 
 
@@ -71,10 +73,9 @@ def check_new(tables: Sequence[TableSnapshot], topics: Sequence[str], checkpoint
     for snapshot in tables:
         if snapshot.has_rows_of(topics):
             raise Refused(
-                f"the table {snapshot.path} has rows of {enumerated(topics)} already, but the checkpoint {checkpoint} "
-                f"is missing or new, and the marks table {marks} does not know these topics: starting would land the "
-                "rows a second time. Either bring one of the two back (a backup, or the path it had before); or "
-                f"{RESUME}"
+                f"the table {snapshot.path} already has rows of {enumerated(topics)}, but the checkpoint {checkpoint} "
+                f"is missing or new, and the marks table {marks} has no entry for these topics: a start would land "
+                f"the rows twice. Either restore one of the two (from a backup, or to its previous path); or {RESUME}"
             )
 
 
@@ -85,9 +86,9 @@ def check_deleted(checkpoint: Checkpoint, tables: Sequence[TableSnapshot], marks
     paths = ", ".join(snapshot.path for snapshot in tables)
     raise Refused(
         f"the table {paths} and the marks table {marks} are missing, but the checkpoint {checkpoint.path} resumes "
-        "behind the batches that landed in them: those rows would be missing. Either bring both tables back (a backup, "
-        "or table.path and state.path as they were before); or move the checkpoint away, and a new one begins where "
-        "start says (earliest: at the first record that Kafka has)"
+        "after the batches that landed in them: their rows would be lost. Either restore both tables (from a backup, "
+        "or by the previous table.path and state.path); or move the checkpoint away, and a new one begins according "
+        "to `start` (earliest: at the first available record)"
     )
 
 
@@ -96,9 +97,9 @@ def check_unknown(tables: Sequence[Table], topics: Sequence[str], marks: Table) 
     for table in tables:
         if topics and table.snapshot().has_rows_of(topics):
             raise Refused(
-                f"the table {table.path} has rows of {enumerated(topics)}, and the marks table {marks.path} does not "
-                "know it: what has landed there would land a second time. Bring the marks table back (a backup, "
-                "or state.path as it was before); or let the template in table.path name other tables"
+                f"the table {table.path} has rows of {enumerated(topics)}, but the marks table {marks.path} has no "
+                "entry for it: its rows would land twice. Restore the marks table (from a backup, or by the previous "
+                "state.path); or change the template in table.path to name other tables"
             )
 
 
@@ -110,9 +111,8 @@ def check_behind(path: str, read: Mapping[Partition, int], latest: Mapping[Parti
     for partition, end in read.items():
         if (now := latest.get(partition, end)) < end:
             raise Refused(
-                f"{describe_partitions([partition])}: the checkpoint {path} resumes at {end}, and Kafka "
-                f"ends at {now}: the topic was re-created. Move that checkpoint away: a new one continues where the "
-                "marks end"
+                f"{describe_partitions([partition])}: the checkpoint {path} resumes at {end}, but Kafka ends at "
+                f"{now}: the topic was re-created. Move the checkpoint away; a new one resumes where the marks end"
             )
 
 
@@ -128,14 +128,14 @@ def check_version(snapshot: TableSnapshot, version: int) -> None:
     if not snapshot.exists:
         what = "is missing"
     elif version == REPAIRING:
-        what = "was being repaired, and the repair was not completed"
+        what = "has an incomplete repair"
     elif snapshot.version < version:
-        what = f"is at version {snapshot.version}, and was at {version} when rows landed there last: it was re-created"
+        what = f"is at version {snapshot.version}, but was at {version} after the last batch: it was re-created"
     elif restored := snapshot.restored_since(version):
-        what = f"was restored to an earlier version (its version {restored} is a RESTORE)"
+        what = f"was restored to an earlier version (version {restored} is a RESTORE)"
     else:
         return
     raise Refused(
-        f"the table {snapshot.path} {what}, so rows that count as landed are missing. Run spark-sink repair "
-        "--from-kafka, which lands again what the table lacks and Kafka still has"
+        f"the table {snapshot.path} {what}, so landed rows are missing. Run spark-sink repair --from-kafka, which "
+        "lands again the missing rows that Kafka still has"
     )

@@ -59,8 +59,8 @@ class SinkTables:
         most = self.config.table.max_tables
         if len(set(paths)) > most:
             raise SinkError(
-                f"table.path would make more than table.max_tables ({most}) tables, the next one {list(paths)[-1]}; "
-                "choose the tables by a field with fewer values, or raise table.max_tables"
+                f"table.path would create more than table.max_tables ({most}) tables, the next one {list(paths)[-1]}; "
+                "use a field with fewer values, or raise table.max_tables"
             )
 
     def prepare(self) -> None:
@@ -138,11 +138,11 @@ class SinkTables:
     def _check_partitions(self, path: str, partitioned: list[str]) -> None:
         if partitioned not in ([], ["date"]):
             raise Refused(
-                f"the table {path} is partitioned by {', '.join(partitioned)}: the sink writes tables that are "
-                "partitioned by date, or not at all. Let it create a table at another path"
+                f"the table {path} is partitioned by {', '.join(partitioned)}: the sink supports only tables "
+                "partitioned by date, or unpartitioned ones. Let it create a table at another path"
             )
         stays = "partitioned by date" if partitioned else "not partitioned"
-        self.note(f"the table {path} is {stays}, and stays so: table.partition_by is for new tables")
+        self.note(f"the table {path} remains {stays}: table.partition_by applies to new tables only")
 
 
 def _file_layout(layout: Layout) -> FileLayout:

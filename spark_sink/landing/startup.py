@@ -48,7 +48,7 @@ from log_shipper.spark_sink.storage.power_cuts import mend_table
 from log_shipper.spark_sink.storage.tables import NO_BATCH, Table, TableSnapshot
 
 # Not the directory, which may be a mount point.
-AWAY = "Move all that is in it away: a new one continues where the marks end"
+AWAY = "Move its contents away; a new one resumes where the marks end"
 Item = TypeVar("Item")
 
 
@@ -146,16 +146,18 @@ class Startup:
         """Rename a checkpoint that is not the last one. Raises Refused where it cannot be renamed."""
         if not (reason := guard.outdated(self.checkpoint, [*state.tables, state.marks_table], state.marks.ends)):
             return
-        wrong = f"the checkpoint {self.checkpoint.path} was set back, or another one has been used since: {reason}"
+        wrong = (
+            f"the checkpoint {self.checkpoint.path} was set back, or another checkpoint has been used since: {reason}"
+        )
         if not state.marks.ends:
-            raise Refused(f"{wrong}. Either bring back the whole checkpoint; or move that one away and {guard.RESUME}")
+            raise Refused(f"{wrong}. Either restore the whole checkpoint; or move it away and {guard.RESUME}")
         try:
             aside = self.checkpoint.set_aside()
         except OSError as error:
             raise Refused(f"{wrong}. It cannot be renamed: {error.strerror}. {AWAY}") from error
         if aside is None:
             raise Refused(f"{wrong}. {AWAY}")
-        self.log(f"{wrong}. It was renamed to {aside}, and a new one continues where the marks end")
+        self.log(f"{wrong}. It was renamed to {aside}; a new one resumes where the marks end")
 
     def lower_ends(self, state: StartupState) -> StartupState:
         """Set the end of a partition that has come back to Kafka's first offset: the checkpoint does not have it, so
@@ -163,9 +165,8 @@ class Startup:
         lowered = self._lowered(state.marks.ends)
         if lowered:
             self.log(
-                f"{describe_partitions(list(lowered))}: the checkpoint does not name these partitions, "
-                "although rows of them have landed: they are read again from the first record, and what is in the "
-                "tables is left out"
+                f"{describe_partitions(list(lowered))}: missing from the checkpoint, although their rows have landed; "
+                "reading them again from the first record, without landing rows twice"
             )
         return replace(state, marks=replace(state.marks, ends={**state.marks.ends, **lowered}))
 
@@ -173,7 +174,7 @@ class Startup:
         topics, path = self.kafka.names, self.checkpoint.path
         continues = guard.continues(self.checkpoint, state.tables, topics, state.marks.ends)
         if continues and self.checkpoint.query_id() is None:
-            self.log(f"the checkpoint {path} is new: it begins where the marks end, which is what has landed")
+            self.log(f"the checkpoint {path} is new; resuming where the marks end")
         elif not continues and self.config.start != "table":
             guard.check_new(state.tables, topics, path, state.marks_table.path)
         if not state.marks.appends and not self.config.has_template:  # with a template, step 9 refuses it
@@ -202,8 +203,8 @@ class Startup:
         committed = self.checkpoint.last_committed()
         if self.config.has_template and (committed != NO_BATCH or self._has_bad_records(state)):
             raise Refused(
-                f"the marks table {tables.marks.path} is missing or empty, and with a template in table.path only it "
-                "knows the tables. Bring it back (a backup, or state.path as it was before)"
+                f"the marks table {tables.marks.path} is missing or empty, and with a template in table.path it has "
+                "the only list of the tables. Restore it (from a backup, or by the previous state.path)"
             )
         if committed == NO_BATCH and self.config.start != "table":
             return []  # the very first batch, or a part of it: step 10
@@ -211,7 +212,7 @@ class Startup:
         ends = rebuild_marks.complete_until(read, rebuild_marks.ends_of(state.tables))
         if not ends:
             return []
-        self.log("the tables have rows and no marks yet: reading which files the rows came from")
+        self.log("the tables have rows but no marks; rebuilding the marks from the rows")
         return rebuild_marks.rebuild(state.marks, self._each(state.lines), ends, self.clock())
 
     def find_orphans(self, state: StartupState, rebuilt: list[tuple[str, File]]) -> OrphanedRows:
@@ -220,9 +221,8 @@ class Startup:
         orphaned.files += rebuilt
         if tables := sorted(orphaned.tables):
             self.log(
-                f"rows of {enumerated(tables)} lie behind what the marks say has landed: a batch was killed, a "
-                "topic was re-created, or a partition is read again. Records at the same place in Kafka, of the same "
-                "time, do not land again"
+                f"{enumerated(tables)} has rows beyond the marks: a batch was killed, a topic was re-created, or a "
+                "partition is read again. Records with the same offset and time do not land again"
             )
         return orphaned
 

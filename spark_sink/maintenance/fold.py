@@ -63,8 +63,8 @@ def read(table: Table, forget_before: float) -> Folding:
     files = list(stored_files(snapshot))
     if not all(file.is_replaceable for file in files):
         raise SinkError(
-            f"the table {table.path} has deletion vectors: the marks cannot be folded. Run REORG TABLE ... APPLY "
-            "(PURGE) in Spark, and do not delete marks"
+            f"the table {table.path} has deletion vectors: cannot fold the marks. Run REORG TABLE ... APPLY (PURGE) "
+            "in Spark, and do not delete marks"
         )
     with reading(table.path, "fold"):
         rows = compute.sum(snapshot.files().column("num_records")).as_py() or 0

@@ -116,9 +116,9 @@ class Maintenance:
         vacuum = self.config.maintenance.vacuum
         if vacuum.mode != "off" and time.time() - planned.timestamp() > vacuum.retain:
             logger.warning(
-                f"a batch was planned at {planned:%Y-%m-%d %H:%M:%S} UTC and is not committed yet, so files that were "
-                f"written since then are kept, although maintenance.vacuum.retain is {vacuum.retain / DAY:g} days. If "
-                "spark-sink run was stopped within that batch, start it: the files are deleted after it has landed"
+                f"keeping files written since {planned:%Y-%m-%d %H:%M:%S} UTC, longer than maintenance.vacuum.retain "
+                f"({vacuum.retain / DAY:g} days): a batch planned then is not committed. If spark-sink run is "
+                "stopped, start it; the files are deleted after the batch has landed"
             )
 
     def _log_age(self, stream: StreamStatus) -> None:

@@ -65,8 +65,8 @@ def _not_read(partitions: Collection[Partition]) -> list[str]:
     if not partitions:
         return []
     return [
-        f"{describe_partitions(partitions)} is not read again: Kafka does not have it, or "
-        "`kafka` in the configuration does not name it"
+        f"{describe_partitions(partitions)} is not read again: it does not exist in Kafka, or is not configured under "
+        "`kafka`"
     ]
 
 
@@ -77,7 +77,7 @@ def _deleted(earliest: Offsets, begun: Offsets, landed: Offsets) -> list[str]:
         for partition in cut[:5]
     )
     more = f" and of {len(cut) - 5} more" if len(cut) > 5 else ""
-    return [f"Kafka has deleted {shown}{more}: what the tables lack of that stays lost"] if cut else []
+    return [f"Kafka has deleted {shown}{more}: rows missing from there are lost"] if cut else []
 
 
 def _skipped(config: SinkConfig) -> list[str]:
@@ -88,8 +88,8 @@ def _skipped(config: SinkConfig) -> list[str]:
     else:
         return []
     return [
-        f"{where}: what lay there before the sink began counts as missing; to leave it out, set start: timestamp, or "
-        "start: offsets with numbers, for this command"
+        f"{where}: records from before the sink's first start count as missing; to exclude them, set start: "
+        "timestamp, or start: offsets with numbers, for this command"
     ]
 
 

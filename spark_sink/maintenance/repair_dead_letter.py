@@ -56,16 +56,14 @@ class DeadLetterRepair:
     def _log(self, reason: str, count: int, all_of_them: int) -> None:
         path = self.writer.tables.dead_letter.path
         if not all_of_them:
-            text = (
-                f"no record in {path} has {reason!r} in its reason: `spark-sink status` shows which reasons there are"
-            )
+            text = f"no record in {path} has a reason with {reason!r}: `spark-sink status` lists the reasons"
         elif not count:
             text = (
-                f"{all_of_them:,} records in {path} have {reason!r} in their reason, and all are still bad: they stay"
+                f"{all_of_them:,} records in {path} have a reason with {reason!r}, and all are still bad; nothing moved"
             )
         else:
-            text = f"{count:,} of {all_of_them:,} records with {reason!r} in their reason are lines now" + (
-                "; nothing is changed (dry run)" if self.dry_run else ""
+            text = f"{count:,} of {all_of_them:,} records whose reason contains {reason!r} can now be parsed" + (
+                "; nothing changed (dry run)" if self.dry_run else ""
             )
         logger.info(text, extra={"good": count, "asked": all_of_them})
 
@@ -80,9 +78,9 @@ class DeadLetterRepair:
         self.writer.orphaned = self._landed_before(good, places)
         landed = self.writer.commit(written, {}, Unnamed.NOT_A_BATCH)
         self._forget(good)
-        before = f", {count - landed.rows:,} were in a table already" if landed.rows < count else ""
+        before = f", {count - landed.rows:,} already in a table" if landed.rows < count else ""
         logger.info(
-            f"{landed.rows:,} rows landed{before}; all {count:,} are out of the dead letter",
+            f"{landed.rows:,} rows landed{before}; removed {count:,} records from the dead-letter table",
             extra={"landed": landed.rows, "moved": count},
         )
 
@@ -125,8 +123,8 @@ class DeadLetterRepair:
             ).when_matched_delete().execute()
         except DeltaError as error:
             raise SinkError(
-                f"cannot delete from the dead letter {dead_letter.path} what has landed: {error}. Run the command "
-                "again: nothing lands twice"
+                f"cannot delete landed records from the dead-letter table {dead_letter.path}: {error}. Run the "
+                "command again; nothing lands twice"
             ) from error
 
 

@@ -33,7 +33,7 @@ class KafkaRepair:
     def land(self, admin: Admin) -> None:
         """Land the records between Kafka's first offsets and the ends in the marks that no table has."""
         if not self.writer.marks.ends:
-            logger.info(f"nothing has landed yet, as far as {self.writer.tables.marks.path} knows: nothing to repair")
+            logger.info(f"nothing to repair: the marks table {self.writer.tables.marks.path} is empty")
             return
         partitions = topics.present(self.config.kafka, admin)
         ids = admin.ids({topic for topic, _ in partitions})
@@ -51,13 +51,13 @@ class KafkaRepair:
             logger.info(f"{done:,} of {again.offsets:,} offsets read again")
         if self.dry_run:
             logger.info(
-                f"{landed:,} records are in no table; what the shipper sent twice counts too; "
-                "nothing is changed (dry run)"
+                f"{landed:,} records are missing, including those that the shipper sent twice; nothing changed "
+                "(dry run)"
             )
             return
         self.writer.marks.note_topics(ids)
         self.writer.settle(again.shorter)
-        logger.info(f"repaired: {landed:,} records were missing and have landed", extra={"landed": landed})
+        logger.info(f"repaired: landed {landed:,} missing records", extra={"landed": landed})
 
     def _begin_repair(self) -> None:
         """Record that the repair has begun, and create the tables that are missing."""

@@ -91,8 +91,8 @@ def delete(snapshot: TableSnapshot, expired: ExpiredRows) -> int:
     assert table is not None
     if kept := next((file.path for file in stored_files(snapshot) if not file.is_removable), None):
         raise SinkError(
-            f"cannot delete old rows of {snapshot.path}: Delta's Java has written the path {kept} into the log in "
-            f"another form than deltalake would. DELETE FROM delta.`{snapshot.path}` WHERE {expired.condition} in Spark"
+            f"cannot delete old rows of {snapshot.path}: Spark wrote the path {kept} into the log in a form that "
+            f"deltalake does not support. Run in Spark: DELETE FROM delta.`{snapshot.path}` WHERE {expired.condition}"
         )
     try:
         metrics = table.delete(expired.predicate, post_commithook_properties=NO_HOOKS)

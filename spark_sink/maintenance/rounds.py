@@ -55,8 +55,8 @@ class Rounds:
             self._round = None
             if code < 0:
                 logger.warning(
-                    f"the maintenance of the tables was killed ({signal.Signals(-code).name}; out of memory?): it is "
-                    "repeated in the next round"
+                    f"table maintenance was killed ({signal.Signals(-code).name}; out of memory?); retrying in the "
+                    "next round"
                 )
             self.ended(code == 0)
 
@@ -82,7 +82,7 @@ class Rounds:
             with started.stdin as given:
                 given.write(pickle.dumps(self.config))
         except OSError as error:
-            logger.error(f"the maintenance of the tables cannot be started: {error}. It is tried again later")
+            logger.error(f"cannot start table maintenance: {error}; retrying in the next round")
             self.ended(False)
             return
         self._round = started

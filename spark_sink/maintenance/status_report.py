@@ -132,16 +132,16 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
         yield ""
         yield from _columns(("ROWS", "BAD BECAUSE"), [(_number(row["rows"]), row["reason"]) for row in bad], (1,))
     state = document["state"]
-    yield f"\nfiles remembered: {state['files']:,}, {readable_bytes(state['bytes_in_memory'])} in the job's memory"
+    yield f"\nremembered files: {state['files']:,}, {readable_bytes(state['bytes_in_memory'])} of memory"
     for error in document["errors"]:
-        yield f"\nnot answered: {error}"
+        yield f"\nno answer: {error}"
 
 
 def many_files(count: int) -> str:
     """Return what is wrong with a table of so many files, and what to do."""
     return (
-        f"its {count:,} files slow each query and each start: run spark-sink maintain more often; if it leaves that "
-        "many, lower maintenance.optimize.open_min_files"
+        f"{count:,} files slow down queries and starts: run spark-sink maintain more often; if that does not help, "
+        "lower maintenance.optimize.open_min_files"
     )
 
 
@@ -152,7 +152,7 @@ def _partition_cells(partition: dict[str, Any]) -> tuple[str, ...]:
 
 def _table_cells(table: dict[str, Any]) -> tuple[str, ...]:
     if not table["there"]:
-        return (table["table"], table["path"], "-", "-", "-", "-", "-", "not there yet")
+        return (table["table"], table["path"], "-", "-", "-", "-", "-", "does not exist yet")
     dates = table["dates"]
     span = f"{dates['count']}, {dates['first']} to {dates['last']}" if dates else ""
     version, rows, files, small = (_number(table[key]) for key in ("version", "rows", "files", "small_files"))

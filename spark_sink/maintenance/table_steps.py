@@ -53,8 +53,7 @@ class TableSteps:
             expired = retention.plan(self.known, snapshot, self.sizes_of(snapshot), self.now)
         except retention.NoDate:
             return self._log(
-                "it has no column `date` that shows which rows are old, so retention.views deletes none: select one in "
-                "its sql",
+                "no column `date`, so retention.views deletes no rows: select one in its sql",
                 logging.WARNING,
             )
         if expired is None:
@@ -115,17 +114,17 @@ class TableSteps:
         numbers = {"files": len(files), "bytes": sum(file.size for file in files)}
         size = readable_bytes(numbers["bytes"])
         if self.dry_run:
-            return self._log(f"would delete {len(files):,} files that no version needs, {size}", **numbers)
+            return self._log(f"would delete {len(files):,} unneeded files, {size}", **numbers)
         vacuum.delete(snapshot.table.location, files)
-        return self._log(f"deleted {len(files):,} files that no version needs, {size}", **numbers)
+        return self._log(f"deleted {len(files):,} unneeded files, {size}", **numbers)
 
     def _kept_for(self, retain: float) -> float:
         """Return for how many seconds files are kept: longer than `retain` where a batch may need them."""
         ahead = 0.0 if self.dry_run else vacuum.clock_ahead(self.known.table.location)
         if ahead:
             self._log(
-                f"this host's clock is {ahead:,.0f} s ahead of that of the file system of {self.known.table.path}. "
-                "Files are kept that much longer. Set the clock",
+                f"this host's clock is {ahead:,.0f} s ahead of the file system's clock of {self.known.table.path}; "
+                "files are kept that much longer. Correct the clock",
                 logging.WARNING,
             )
         return vacuum.kept_for(retain, self.uncommitted_since, ahead)
@@ -138,10 +137,9 @@ class TableSteps:
         if kept >= options.retain + (LITE_NEEDS if lite else 0.0):
             return
         self._log(
-            f"maintenance.vacuum.retain is {options.retain / DAY:g} days, but the table remembers for {kept / DAY:g} "
-            f"days only which files were removed{', which is too short for lite' if lite else ''}. With the sink "
-            f"stopped: ALTER TABLE delta.`{self.known.table.path}` SET TBLPROPERTIES ('{REMEMBERED}' = "
-            f"'{days(options.remembered)}')",
+            f"maintenance.vacuum.retain is {options.retain / DAY:g} days, but the table remembers removed files for "
+            f"{kept / DAY:g} days only{', too short for lite' if lite else ''}. Stop the sink and run: ALTER TABLE "
+            f"delta.`{self.known.table.path}` SET TBLPROPERTIES ('{REMEMBERED}' = '{days(options.remembered)}')",
             logging.WARNING,
         )
 

@@ -61,7 +61,7 @@ def clock_ahead(location: Location, now: Callable[[], float] = time.time) -> flo
         modified = files.get_file_info(name).mtime_ns
         files.delete_file(name)
     except (DeltaError, OSError, pa.ArrowException) as error:
-        raise SinkError(f"cannot compare the clocks: no file can be written to {location.path}: {error}") from error
+        raise SinkError(f"cannot compare the clocks: cannot write to {location.path}: {error}") from error
     ahead = before - modified / 1e9
     return ahead if ahead > CLOCKS_DIFFER else 0.0
 

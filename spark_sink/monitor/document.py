@@ -58,7 +58,7 @@ def _figures(seen: Seen, rate: float | None, now: float) -> Iterator[Document]:
     yield _figure("rows_bad", "Bad records", seen.bad, "records")
     yield _figure("rows_repeated", "Repeats left out", seen.repeats, "rows")
     yield _figure("offsets_lost", "Records lost", seen.lost, "records")
-    yield _figure("batch_seconds", "Last batch took", seen.batch_seconds, "seconds")
+    yield _figure("batch_seconds", "Last batch's duration", seen.batch_seconds, "seconds")
     yield _figure("batches", "Batches", seen.batches, "batches")
     yield _figure("files_remembered", "Files remembered", seen.files, "files")
 
@@ -77,7 +77,7 @@ def _charts(samples: Samples) -> list[Document]:
     delays = {"longest": values(lambda sample: sample.longest), "shortest": values(lambda sample: sample.shortest)}
     return [
         drawn("rows", "Rows a second, mean of 30 s", "rows/s", {"landed": rates(lambda sample: sample.rows)}),
-        drawn("lag", "Lag, as of the last batch", "records", {"behind": samples.lags()}),
+        drawn("lag", "Lag at the last batch", "records", {"behind": samples.lags()}),
         drawn("topics", "Records a second by topic, mean of 30 s", "records/s", _by_topic(samples)),
         drawn("lag_seconds", "Lag in time", "seconds", {"behind": values(lambda sample: sample.lag_seconds)}),
         drawn("batch", "Duration of a batch", "seconds", {"last": values(lambda sample: sample.batch_seconds)}),

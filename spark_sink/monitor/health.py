@@ -30,18 +30,18 @@ def health(seen: Seen, quiet: Quiet, lags: Sequence[int | None], now: float) -> 
     if quiet.stalled > quiet.limit:
         return Health(
             "failing",
-            f"The sink has made no progress for {spoken(quiet.stalled)}, and {spoken(quiet.limit)} is the limit: "
-            "nothing is landed. The log may have the reason. A restart is safe.",
+            f"The sink has made no progress for {spoken(quiet.stalled)} (limit: {spoken(quiet.limit)}); nothing "
+            "lands. Check the log; a restart is safe.",
         )
     if not seen.streaming:
-        return Health("starting", "The tables and what has landed are checked. The first batch follows.")
+        return Health("starting", "Checking the tables and marks before the first batch.")
     if problems := list(_problems(seen, quiet, lags, now)):
         return Health("degraded", " ".join(problems), len(problems))
     return Health("ok", _landing(seen, now))
 
 
 _WAITING = (
-    "Nothing is landed until all of them exist: create them, give the credentials the right to see them, or correct "
+    "Nothing lands until all of them exist: create them, give the credentials the permission to see them, or correct "
     "kafka in the configuration."
 )
 
@@ -49,33 +49,30 @@ _WAITING = (
 def _problems(seen: Seen, quiet: Quiet, lags: Sequence[int | None], now: float) -> Iterator[str]:
     if quiet.silent > quiet.limit:
         yield (
-            f"No batch has ended for {spoken(quiet.silent)}: the one that runs is large, or slow. Its rows are seen "
-            "when it ends; if batches are to be shorter, lower max_offsets_per_trigger."
+            f"No batch has finished for {spoken(quiet.silent)}: the current one is large or slow. Its rows appear "
+            "when it finishes; for shorter batches, lower max_offsets_per_trigger."
         )
     if _is_recent(seen.last_lost, LOST_SECONDS, now):
         yield (
-            f"Kafka deleted {seen.lost:,} offsets before they were read. The dead-letter table names them; the topic's "
-            "retention is shorter than the time that the sink was behind."
+            f"Kafka deleted {seen.lost:,} offsets before they were read: the sink was further behind than the topic's "
+            "retention. The dead-letter table lists them."
         )
     if failed := sorted(name for name, figures in seen.views.items() if figures.failed):
         yield (
-            f"The view{'s' * (len(failed) > 1)} {_listed(failed)} failed, and lines still land. It is started again, "
-            "unless the log names what to do first."
+            f"The view{'s' * (len(failed) > 1)} {_listed(failed)} failed; lines still land. The sink restarts it, "
+            "unless the log asks for an action first."
         )
     if _is_recent(seen.last_bad, BAD_SECONDS, now):
         yield (
-            f"Records could not be parsed, the last ones {spoken(now - (seen.last_bad or now))} ago, and are in the "
+            f"Records could not be parsed (most recently {spoken(now - (seen.last_bad or now))} ago) and are in the "
             "dead-letter table. Correct their producer or the configuration, then run spark-sink repair --reason."
         )
     if is_falling_behind(lags):
-        yield (
-            f"The lag grows: {seen.lag:,} records are behind. Give the sink more cores, or raise "
-            "max_offsets_per_trigger."
-        )
+        yield (f"The lag is growing: {seen.lag:,} records. Give the sink more cores, or raise max_offsets_per_trigger.")
     if _is_recent(seen.last_group_failure, GROUP_SECONDS, now):
         yield (
-            "Offsets could not be committed to the monitoring group, so Kafka's tools show too much lag. Check the "
-            "rights of kafka.group_id."
+            "Cannot commit offsets to the monitoring group; Kafka's tools show too much lag. Check the permissions "
+            "of kafka.group_id."
         )
 
 
@@ -89,11 +86,10 @@ def is_falling_behind(lags: Sequence[int | None]) -> bool:
 
 def _landing(seen: Seen, now: float) -> str:
     if seen.last_batch is None:
-        return "The query runs, and Kafka has nothing new."
-    behind = f"{seen.lag:,} records were behind" if seen.lag else "nothing was behind"
+        return "The query is running; Kafka has no new records."
+    behind = f"{seen.lag:,} records were behind" if seen.lag else "no records were behind"
     return (
-        f"Lines land. The last batch had {seen.batch_rows:,} rows, {spoken(now - seen.last_batch)} ago; by then "
-        f"{behind}."
+        f"Lines land. The last batch, {spoken(now - seen.last_batch)} ago, had {seen.batch_rows:,} rows; {behind} then."
     )
 
 

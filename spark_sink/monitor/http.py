@@ -148,8 +148,8 @@ class MonitorServer:
         except OSError as error:
             self._server.close()
             raise SinkError(
-                f"cannot serve metrics on {host}:{port}: {error.strerror or error}; "
-                "set http.host and http.port to what is free on this machine, or http.enabled: false"
+                f"cannot serve metrics on {host}:{port}: {error.strerror or error}; set http.host and http.port to a "
+                "free address of this machine, or http.enabled: false"
             ) from error
 
     @property

@@ -85,4 +85,4 @@ class Liveness:
             try:
                 self.step()
             except Exception:  # Java may have ended, for instance, by which the job ends
-                logger.debug("cannot look at Spark's tasks", exc_info=True)
+                logger.debug("cannot read the state of Spark's tasks", exc_info=True)

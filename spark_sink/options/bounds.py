@@ -20,7 +20,7 @@ def start_offsets(offsets: Offsets) -> Iterator[Finding]:
 
 
 def stop_offsets(offsets: Offsets) -> Iterator[Finding]:
-    yield from _at_least(offsets, 0, "must be an offset: the first one that is not landed")
+    yield from _at_least(offsets, 0, "must be an offset, the first one not to land")
 
 
 def _at_least(offsets: Offsets, least: int, message: str) -> Iterator[Finding]:
@@ -46,7 +46,10 @@ def group(start: str, start_group: str | None, group_id: str) -> Iterator[Findin
     if start != "committed" and start_group is not None:
         yield "start_group", _only_with("start", "committed", start)
     if start == "committed" and not (start_group or group_id):
-        yield "start", "'committed' needs start_group, the consumer group to resume from: kafka.group_id is empty"
+        yield (
+            "start",
+            "'committed' needs start_group, the consumer group to resume from, because kafka.group_id is empty",
+        )
 
 
 def check_offsets_are_read(kafka: KafkaSource, option: str, offsets: Offsets) -> Iterator[Finding]:
@@ -67,7 +70,7 @@ def in_order(start: Offsets, stop: Offsets) -> Iterator[Finding]:
 
 
 def _only_with(option: str, needed: str, value: str) -> str:
-    return f"is used only with '{option}: {needed}'; here it is '{option}: {value}'"
+    return f"requires '{option}: {needed}', but '{option}: {value}' is set"
 
 
 def _is_or_are(kafka: KafkaSource) -> str:

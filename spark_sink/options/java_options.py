@@ -36,8 +36,8 @@ SAME = {
     "send.buffer.bytes": "socket.send.buffer.bytes",
 }
 _TOPICS = "is set by kafka.topics, topics_pattern or partitions"
-_CUT = "remove it: the sink cuts a batch into as many ranges of offsets as there are cores for them"
-_READS = "remove it: the sink reads Kafka by itself, and asks again as long as a task may run"
+_CUT = "remove it: the sink divides a batch among the available cores"
+_READS = "remove it: the sink itself retries for as long as a task may run"
 _GROUP = "set kafka.group_id instead; the sink joins no group"
 _TRUST = "set kafka.ssl.certificate_authorities to the authorities in PEM (keytool -exportcert -rfc writes them)"
 _PAIR = (
@@ -52,7 +52,7 @@ OF_SPARK = {
     **dict.fromkeys(("startingoffsets", "startingoffsetsbytimestamp", "startingtimestamp"), "is set by start"),
     **dict.fromkeys(("startingoffsetsbytimestampstrategy",), "is set by start"),
     **dict.fromkeys(("endingoffsets", "endingoffsetsbytimestamp", "endingtimestamp"), "is set by stop"),
-    "includeheaders": "is set by the sink, which lands texts by their headers",
+    "includeheaders": "is set by the sink, which reads headers",
     "failondataloss": "set lost_offsets instead: fail or continue",
     "maxoffsetspertrigger": "set max_offsets_per_trigger instead",
     "minoffsetspertrigger": "set min_offsets_per_trigger instead",
@@ -66,10 +66,12 @@ OF_JAVA = {
     "bootstrap.servers": "set kafka.hosts instead",
     "client.id": "set kafka.client_id instead",
     "metadata.max.age.ms": "set kafka.metadata_max_age instead",
-    "max.poll.": "remove it: a task takes what has arrived; max_offsets_per_trigger bounds a batch",
-    **dict.fromkeys(("enable.auto.commit", "auto.commit.", "auto.offset.reset"), "remove it: the checkpoint decides"),
+    "max.poll.": "remove it: max_offsets_per_trigger limits a batch",
+    **dict.fromkeys(
+        ("enable.auto.commit", "auto.commit.", "auto.offset.reset"), "remove it: the checkpoint has the offsets"
+    ),
     **dict.fromkeys(("session.timeout.ms", "heartbeat.interval.ms", "group.", "partition.assignment."), _GROUP),
-    **dict.fromkeys(("key.deserializer", "value.deserializer"), "remove it: the sink takes the bytes as they are"),
+    **dict.fromkeys(("key.deserializer", "value.deserializer"), "remove it: the sink reads raw bytes"),
     "default.api.timeout.ms": _READS,
     "ssl.truststore.": _TRUST,
     "ssl.keystore.": _PAIR,
@@ -80,9 +82,7 @@ OF_JAVA = {
     "ssl.": "set the options of kafka.ssl instead",
     "sasl.": _USER,
 }
-_ELSE = (
-    "is not a setting that is known here; the sink reads with librdkafka, whose settings belong below kafka.librdkafka"
-)
+_ELSE = "is unknown; put settings of librdkafka under kafka.librdkafka"
 
 
 def findings(options: Raw) -> Iterator[Finding]:

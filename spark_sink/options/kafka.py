@@ -14,8 +14,8 @@ from log_shipper.runtime.kafka.tls_options import SslConfig
 from log_shipper.spark_sink.options.java_options import Raw, findings, librdkafka_name, taken_over
 
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
-_NO_GROUP = "has no effect, for the sink joins no group: remove it"
-_DECIDED = "would lose or repeat records; the checkpoint decides what is read: remove it"
+_NO_GROUP = "has no effect, because the sink joins no group: remove it"
+_DECIDED = "would lose or repeat records, because the checkpoint has the offsets: remove it"
 # Settings of librdkafka on which guarantees rest, that have no effect, or that are another name of an option.
 NOT_RAW = {
     **dict.fromkeys(("bootstrap.servers", "metadata.broker.list"), "set kafka.hosts instead"),
@@ -23,7 +23,7 @@ NOT_RAW = {
     "group.id": "set kafka.group_id instead",
     **dict.fromkeys(("enable.auto.commit", "auto.commit.enable", "auto.commit.interval.ms"), _DECIDED),
     **dict.fromkeys(("enable.auto.offset.store", "offset.store.method", "auto.offset.reset"), _DECIDED),
-    "enable.partition.eof": "is always true, for a task must know where a partition ends: remove it",
+    "enable.partition.eof": "is always true, because tasks need the end of a partition: remove it",
     **dict.fromkeys(("group.instance.id", "group.protocol", "group.protocol.type", "group.remote.assignor"), _NO_GROUP),
     **dict.fromkeys(("partition.assignment.strategy", "session.timeout.ms", "heartbeat.interval.ms"), _NO_GROUP),
     "max.poll.interval.ms": _NO_GROUP,
@@ -56,9 +56,8 @@ def topic_pattern(text: str) -> Iterator[Finding]:
     except FutureWarning:
         yield (
             "",
-            f"{text!r} has a set of characters within a set, or &&, -- or ~~, which Java's regular expressions know "
-            "and Python's do not; name the characters in one set, and write a backslash before those that are meant "
-            "literally",
+            f"{text!r} has nested character sets, or &&, -- or ~~, which Python's regular expressions do not support; "
+            "write one set, with a backslash before literal characters",
         )
     except re.error as error:
         words = f"{text!r} is not a regular expression: {error}"
@@ -66,8 +65,8 @@ def topic_pattern(text: str) -> Iterator[Finding]:
             words += "; '.*' stands for any text"
         elif str(error).startswith(("bad escape", "unknown extension")):
             words += (
-                "; it is one of Python's, which lack some of Java's syntax: write [A-Za-z] for \\p{Alpha}, \\. for "
-                "\\Q.\\E, (?P<name>...) for (?<name>...)"
+                "; Python's syntax differs from Java's: write [A-Za-z] for \\p{Alpha}, \\. for \\Q.\\E, "
+                "(?P<name>...) for (?<name>...)"
             )
         yield "", words
 
@@ -97,7 +96,7 @@ class KafkaSource:
     hosts: tuple[str, ...] = field(
         metadata={
             "key": ("hosts", "bootstrap_servers"),
-            "doc": "Bootstrap brokers, each host:port.",
+            "doc": "Bootstrap brokers, as host:port.",
             "check": addresses,
             "split": ",",
             "missing": "name at least one broker, as in 'hosts: [\"localhost:9092\"]'",
@@ -107,7 +106,7 @@ class KafkaSource:
         default=(),
         metadata={
             "key": ("topics", "topic"),
-            "doc": "The topics to read. Exactly one of topics, topics_pattern and partitions is given.",
+            "doc": "Topics to read. Set exactly one of topics, topics_pattern and partitions.",
             "check": topic_names,
             "split": ",",
         },
@@ -116,8 +115,7 @@ class KafkaSource:
         default="",
         metadata={
             "since": "0.2",
-            "doc": "A regular expression of Python's that the whole name of a topic must match; new topics are picked "
-            "up.",
+            "doc": "Reads all topics whose full name matches this regular expression (Python), including new ones.",
             "check": topic_pattern,
         },
     )
@@ -125,19 +123,19 @@ class KafkaSource:
         default_factory=dict,
         metadata={
             "since": "0.2",
-            "doc": "Only these partitions, by topic: `logs: [0, 1]`; new partitions are not picked up.",
+            "doc": "Partitions to read, by topic: `logs: [0, 1]`. Ignores new partitions.",
             "check": some_partitions,
         },
     )
     client_id: str = field(
         default="spark-sink",
-        metadata={"since": "0.2", "doc": "The client's name in the broker's logs and quotas."},
+        metadata={"since": "0.2", "doc": "Client name in the broker's logs and quotas."},
     )
     username: str | None = field(
         default=None,
-        metadata={"since": "0.2", "doc": "The user name; turns SASL by password on unless it is empty."},
+        metadata={"since": "0.2", "doc": "User name; enables SASL with a password."},
     )
-    password: Secret | None = field(default=None, metadata={"since": "0.2", "doc": "The password of `username`."})
+    password: Secret | None = field(default=None, metadata={"since": "0.2", "doc": "Password of `username`."})
     sasl: SaslConfig = field(default_factory=SaslConfig, metadata={"since": "0.2"})
     ssl: SslConfig = field(default_factory=SslConfig, metadata={"since": "0.2"})
     kerberos: KerberosConfig | None = field(default=None, metadata={"since": "0.2"})
@@ -145,7 +143,7 @@ class KafkaSource:
         default=30.0,
         metadata={
             "since": "0.2",
-            "doc": "How often new topics and partitions are looked up.",
+            "doc": "Interval of checks for new topics and partitions.",
             "min": 1,
         },
     )
@@ -153,8 +151,8 @@ class KafkaSource:
         default="spark-sink",
         metadata={
             "since": "0.2",
-            "doc": "The consumer group in which Kafka's tools show the sink's lag; `''` for none. "
-            "The sink itself reads it only with `start: committed`.",
+            "doc": "Consumer group to which the sink commits offsets, so that Kafka's tools show its lag; `''` "
+            "disables this. The sink reads these offsets only with `start: committed`.",
         },
     )
     # Not shown: raw settings may contain secrets (ssl.key.password).
@@ -163,8 +161,8 @@ class KafkaSource:
         repr=False,
         metadata={
             "since": "0.2",
-            "doc": "Raw settings of librdkafka (`fetch.message.max.bytes: 4194304`); they take precedence over the "
-            "sink's. A file that one names must be on each machine.",
+            "doc": "Raw librdkafka settings, such as `fetch.message.max.bytes: 4194304`; they override the sink's. "
+            "Files that they name must exist on each machine.",
             "check": raw_settings,
         },
     )
@@ -172,8 +170,8 @@ class KafkaSource:
         default_factory=dict,
         repr=False,
         metadata={
-            "doc": "Settings of Java's client, by which the sink read before; taken over as `librdkafka` where that "
-            "has the same, else refused with what to set instead.",
+            "doc": "Deprecated settings of the Java client. The sink maps them to `librdkafka` where possible and "
+            "otherwise reports the replacement.",
             "check": findings,
         },
     )

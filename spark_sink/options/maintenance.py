@@ -13,42 +13,42 @@ _SAFE = 7 * DAY  # required by Delta itself
 
 def at_least_a_day(span: float) -> Iterator[Finding]:
     if span < DAY:
-        yield "", "must be at least 1d: rows are deleted by whole dates"
+        yield "", "must be at least 1d: maintenance deletes whole dates"
 
 
 def at_least_a_minute(span: float) -> Iterator[Finding]:
     if 0 < span < MINUTE:
-        yield "", "must be at least 1m, or 0, which leaves it to spark-sink maintain"
+        yield "", "must be at least 1m, or 0 to disable it"
 
 
 def longer_than_a_batch(span: float) -> Iterator[Finding]:
     if span < HOUR:
-        yield "", "must be at least 1h, or files of a batch in progress would be deleted"
+        yield "", "must be at least 1h, to keep the files of a batch in progress"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptimizeConfig:
     as_in: ClassVar = "optimize: {enabled: false}"
-    enabled: bool = field(default=True, metadata={"doc": "Whether small files are compacted (OPTIMIZE)."})
+    enabled: bool = field(default=True, metadata={"doc": "Compacts small files (OPTIMIZE)."})
     min_files: int = field(
         default=2,
-        metadata={"doc": "A date with fewer small files is not compacted.", "unit": "files", "min": 2},
+        metadata={"doc": "Minimum number of small files to compact a date.", "unit": "files", "min": 2},
     )
     closed_after: Span = field(
         default=DAY,
-        metadata={"doc": "How long after its end a date is considered closed, and its files are compacted."},
+        metadata={"doc": "Time after its end until a date is closed and compacted."},
     )
     open_min_files: int = field(
         default=1000,
         metadata={
-            "doc": "A date that is not closed is compacted from this many small files on: a query takes longer with "
-            "each.",
+            "doc": "Minimum number of small files to compact a date that is not closed; many small files slow down "
+            "queries.",
             "unit": "files",
             "min": 2,
         },
     )
     target_size: Size | None = field(
-        default=None, metadata={"doc": "The size of compacted files; Delta's default when absent.", "min": 1024**2}
+        default=None, metadata={"doc": "Target size of compacted files; default: Delta's.", "min": 1024**2}
     )
 
 
@@ -58,14 +58,14 @@ class VacuumConfig:
     mode: Literal["full", "lite", "off"] = field(
         default="full",
         metadata={
-            "doc": "Which unneeded files are deleted: all in the directory (full), only those that the table's log "
-            "names (lite, which lists few directories, and leaves what a killed batch wrote), none (off)."
+            "doc": "Unneeded files to delete: all in the directory (full); those in the table's log (lite: faster, but "
+            "leaves files of killed batches); none (off)."
         },
     )
     retain: Span = field(
         default=_SAFE,
         metadata={
-            "doc": "How long replaced files are kept, which is how far back time travel goes.",
+            "doc": "Retention of replaced files, which limits time travel.",
             "check": longer_than_a_batch,
         },
     )
@@ -80,7 +80,7 @@ class VacuumConfig:
         if self.mode != "off" and self.retain < _SAFE:
             yield (
                 "retain",
-                f"{readable_span(self.retain)} is less than Delta's 7d: a query or a batch that runs longer fails",
+                f"{readable_span(self.retain)} is less than Delta's 7d: queries and batches that run longer fail",
             )
 
 
@@ -89,16 +89,20 @@ class RetentionConfig:
     as_in: ClassVar = "retention: {lines: 90d}"
     lines: Span | None = field(
         default=None,
-        metadata={"doc": "Rows with an older date are deleted; none when absent.", "check": at_least_a_day},
+        metadata={"doc": "Maximum age of rows, by date; keeps all by default.", "check": at_least_a_day},
     )
     dead_letter: Span | None = field(
         default=None,
-        metadata={"doc": "The same for bad records, by the day they were written.", "check": at_least_a_day},
+        metadata={
+            "doc": "Maximum age of bad records, by the day of writing; keeps all by default.",
+            "check": at_least_a_day,
+        },
     )
     views: Span | None = field(
         default=None,
         metadata={
-            "doc": "The same for views; a view without a column `date` keeps its rows, with a warning.",
+            "doc": "Maximum age of the rows of views, by their column `date`; a view without it keeps all rows, with a "
+            "warning.",
             "check": at_least_a_day,
         },
     )
@@ -110,7 +114,7 @@ class MaintenanceConfig:
     interval: Span = field(
         default=HOUR,
         metadata={
-            "doc": "How often `run` does by itself what `maintain` does, in a process of its own; 0 leaves it to "
+            "doc": "Interval at which `run` maintains the tables, in a separate process; 0 disables this, for use of "
             "`spark-sink maintain`.",
             "check": at_least_a_minute,
             "since": "0.3",

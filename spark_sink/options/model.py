@@ -51,7 +51,7 @@ class SinkConfig:
         default=(),
         metadata={
             "since": "0.2",
-            "doc": "Your own columns, in addition to those of every table.",
+            "doc": "Additional columns.",
             "check": check_columns,
         },
     )
@@ -60,47 +60,48 @@ class SinkConfig:
     start: Start = field(
         default="earliest",
         metadata={
-            "doc": "Where a new checkpoint starts in the topics: at their first record, after their last, at "
-            "`start_timestamp` or `start_offsets`, at the offsets of a consumer group (committed), or where "
-            "the table ends."
+            "doc": "Start position of a new checkpoint: the first record (earliest), the end (latest), "
+            "`start_timestamp`, `start_offsets`, the offsets of a consumer group (committed), or the end of the "
+            "table."
         },
     )
     start_timestamp: Timestamp | None = field(
         default=None,
-        metadata={"since": "0.2", "doc": "The time for `start: timestamp`; without a zone it is UTC."},
+        metadata={"since": "0.2", "doc": "Time for `start: timestamp`."},
     )
     start_offsets: Offsets = field(
         default_factory=dict,
         metadata={
             "since": "0.2",
-            "doc": "For `start: offsets`, by topic and partition: `logs: {0: 17, 1: 23}`; -2 is earliest, -1 latest.",
+            "doc": "Offsets for `start: offsets`, by topic and partition: `logs: {0: 17, 1: 23}`; -2 is earliest, -1 "
+            "latest.",
             "check": start_offsets,
         },
     )
     start_group: str | None = field(
         default=None,
-        metadata={"since": "0.2", "doc": "The consumer group for `start: committed`; `kafka.group_id` when absent."},
+        metadata={"since": "0.2", "doc": "Consumer group for `start: committed`; default: `kafka.group_id`."},
     )
     stop: Stop = field(
         default="never",
         metadata={
             "since": "0.2",
-            "doc": "Where the sink stops by itself: never, after what is available at its start, at `stop_offsets`, "
-            "or at `stop_timestamp`.",
+            "doc": "End of the run: never, after the records available at its start, at `stop_offsets`, or at "
+            "`stop_timestamp`.",
         },
     )
     stop_timestamp: Timestamp | None = field(
         default=None,
         metadata={
             "since": "0.2",
-            "doc": "For `stop: timestamp`: records with this Kafka timestamp or a later one are not landed.",
+            "doc": "For `stop: timestamp`: the Kafka timestamp of the first record not to land.",
         },
     )
     stop_offsets: Offsets = field(
         default_factory=dict,
         metadata={
             "since": "0.2",
-            "doc": "For `stop: offsets`, by topic and partition: the first offset that is not landed.",
+            "doc": "For `stop: offsets`, by topic and partition: the first offset not to land.",
             "check": stop_offsets,
         },
     )
@@ -108,34 +109,34 @@ class SinkConfig:
         default="fail",
         metadata={
             "since": "0.2",
-            "doc": "What happens when Kafka deleted records before they were read: the sink stops and reports which "
-            "(fail), or records them in the dead-letter table (continue).",
+            "doc": "Reaction to records that Kafka deleted before they were read: stop with an error (fail), or record "
+            "their offsets in the dead-letter table (continue).",
         },
     )
     trigger: TriggerConfig = field(default_factory=TriggerConfig)
     max_offsets_per_trigger: int = field(
-        default=1_000_000, metadata={"doc": "The most records in a batch.", "unit": "records", "min": 1}
+        default=1_000_000, metadata={"doc": "Maximum number of records in a batch.", "unit": "records", "min": 1}
     )
     min_offsets_per_trigger: int = field(
         default=0,
         metadata={
             "since": "0.2",
-            "doc": "A batch waits for this many records, up to `max_trigger_delay`; only with `stop: never`.",
+            "doc": "Minimum number of records in a batch, which waits for them up to `max_trigger_delay`; only with "
+            "`stop: never`.",
             "unit": "records",
             "min": 0,
         },
     )
     max_trigger_delay: Duration = field(
         default=_MAX_DELAY,
-        metadata={"since": "0.2", "doc": "The longest wait for `min_offsets_per_trigger`.", "min": 0.001},
+        metadata={"since": "0.2", "doc": "Maximum wait for `min_offsets_per_trigger`.", "min": 0.001},
     )
     fsync: bool = field(
         default=True,
         metadata={
             "since": "0.2",
-            "doc": "Whether each batch on a local file system is made to survive a power cut before it counts as "
-            "landed. Without, a batch takes some 10 ms less for each table (more on a slow disk), and what was "
-            "written in the last 30 s before a power cut may be damaged: then the sink refuses to start.",
+            "doc": "Syncs each batch to the disk of a local file system, which takes about 10 ms per table. Without "
+            "it, a power cut can damage the writes of the last 30 s, and the sink refuses to start.",
         },
     )
     dedupe: DedupeConfig = field(default_factory=DedupeConfig)
@@ -143,7 +144,7 @@ class SinkConfig:
         default=(),
         metadata={
             "since": "0.2",
-            "doc": "Tables derived from the table of lines, each by one query.",
+            "doc": "Tables derived from the table of lines, each by a query.",
             "check": check_views,
         },
     )
@@ -154,7 +155,7 @@ class SinkConfig:
     spark: Raw = field(
         default_factory=dict,
         repr=False,
-        metadata={"doc": "Raw settings of Spark, with or without the prefix `spark.`."},
+        metadata={"doc": "Raw Spark settings, with or without the prefix `spark.`."},
     )
     logging: SinkLoggingConfig = field(default_factory=SinkLoggingConfig)
     # For the log: what was accepted and ignored, and what has no effect and was probably not meant.
@@ -203,7 +204,7 @@ class SinkConfig:
         if self.min_offsets_per_trigger > self.max_offsets_per_trigger:
             yield "min_offsets_per_trigger", f"is more than max_offsets_per_trigger ({self.max_offsets_per_trigger})"
         if self.max_trigger_delay != _MAX_DELAY and not self.min_offsets_per_trigger:
-            yield "max_trigger_delay", "needs min_offsets_per_trigger: without it a batch waits for nothing"
+            yield "max_trigger_delay", "requires min_offsets_per_trigger"
         yield from self._sources()
         unfixed = [("table.path", message) for _, message in base_is_fixed(self.table.template)]
         yield from unfixed or collisions(self.table.template, self.kafka.topic_names, self._directories())

@@ -18,13 +18,16 @@ LostOffsets = Literal["fail", "continue"]
 
 def at_least_an_hour(span: float) -> Iterator[Finding]:
     if span < HOUR:
-        yield "", "must be at least 1h: a shipper that was away for a while sends lines again"
+        yield "", "must be at least 1h: a shipper resends lines after an interruption"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointConfig:
     path: str = field(
-        metadata={"doc": "The query's checkpoint; it belongs to the table permanently.", "check": fixed_path}
+        metadata={
+            "doc": "Directory or URI of the query's checkpoint; never use it with another table.",
+            "check": fixed_path,
+        }
     )
 
 
@@ -33,8 +36,7 @@ class DeadLetterConfig:
     path: str | None = field(
         default=None,
         metadata={
-            "doc": "The table of bad records; `<table.path>_dead_letter` when absent, without the part from the "
-            "template.",
+            "doc": "Table of bad records; default: `<table.path>_dead_letter`, without the template.",
             "check": fixed_path,
         },
     )
@@ -46,8 +48,8 @@ class StateConfig:
     path: str | None = field(
         default=None,
         metadata={
-            "doc": "The table of marks: how far each file and each partition is landed; `<table.path>_marks` when "
-            "absent, without the part from the template.",
+            "doc": "Table of marks, the landed position of each file and partition; default: `<table.path>_marks`, "
+            "without the template.",
             "check": fixed_path,
         },
     )
@@ -56,18 +58,16 @@ class StateConfig:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TriggerConfig:
     as_in: ClassVar = "trigger: {interval: 5s}"
-    interval: Duration = field(default=1.0, metadata={"doc": "How often a batch starts; 0 means immediately."})
+    interval: Duration = field(default=1.0, metadata={"doc": "Interval of batches; 0 starts the next one immediately."})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DedupeConfig:
     as_in: ClassVar = "dedupe: {enabled: false}"
     since: ClassVar = "0.2"
-    enabled: bool = field(
-        default=True, metadata={"doc": "Whether lines that the shipper sent twice are recognised and left out."}
-    )
+    enabled: bool = field(default=True, metadata={"doc": "Leaves out lines that the shipper sent twice."})
     forget_after: Span = field(
-        default=14 * DAY, metadata={"doc": "How long a file without new rows is remembered.", "check": at_least_an_hour}
+        default=14 * DAY, metadata={"doc": "Time to remember a file without new rows.", "check": at_least_an_hour}
     )
 
 
@@ -75,16 +75,18 @@ class DedupeConfig:
 class HttpConfig:
     as_in: ClassVar = "http: {enabled: true}"
     since: ClassVar = "0.2"
-    enabled: bool = field(default=False, metadata={"doc": "Whether metrics are served over HTTP for Prometheus."})
+    enabled: bool = field(default=False, metadata={"doc": "Serves a status page and Prometheus metrics over HTTP."})
     host: str = field(
-        default="localhost", metadata={"doc": "The address to listen on; 0.0.0.0 for all.", "check": not_blank}
+        default="localhost", metadata={"doc": "Address to listen on; 0.0.0.0 for all.", "check": not_blank}
     )
-    port: int = field(default=5067, metadata={"doc": "The port; 0 takes any free port.", "min": 0, "max": 65535})
+    port: int = field(
+        default=5067, metadata={"doc": "Port to listen on; 0 takes any free port.", "min": 0, "max": 65535}
+    )
 
 
 def long_enough(token: Secret) -> Iterator[Finding]:
     if len(token.reveal()) < 16:
-        yield "", "is too short to be a secret: take at least 16 characters, as of `openssl rand -hex 16`"
+        yield "", "is too short: use at least 16 characters, as from `openssl rand -hex 16`"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,19 +96,22 @@ class UiConfig:
     host: str = field(
         default="localhost",
         metadata={
-            "doc": "The address on which `spark-sink ui` serves its page. One that other machines reach needs `token`.",
+            "doc": "Address of the search page of `spark-sink ui`. An address that other machines can reach requires "
+            "`token`.",
             "check": not_blank,
         },
     )
-    port: int = field(default=5068, metadata={"doc": "The port; 0 takes any free port.", "min": 0, "max": 65535})
+    port: int = field(
+        default=5068, metadata={"doc": "Port to listen on; 0 takes any free port.", "min": 0, "max": 65535}
+    )
     token: Secret | None = field(
         default=None,
-        metadata={"doc": "What people have to give to the page before it shows anything.", "check": long_enough},
+        metadata={"doc": "Token that users must enter to see the page.", "check": long_enough},
     )
 
     def check(self) -> Iterator[Finding]:
         if not self.token and not _is_loopback(self.host):
-            yield "token", f"missing; ui.host is {self.host}, which other machines reach: they could read all tables"
+            yield "token", f"missing; other machines can reach ui.host {self.host} and read all tables"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,7 +26,7 @@ def base_is_fixed(template: Template) -> Iterator[Finding]:
     _, path = _split(template.base)
     if path.strip("/") in ("", ".", ".."):
         where = " before the first %{...}" if template.fields else ""
-        yield "", f"needs a directory of its own{where}, as in /data/logs: the other tables are named after it"
+        yield "", f"needs its own directory{where}, as in /data/logs: the names of the other tables derive from it"
 
 
 def collisions(template: Template, topics: Sequence[str], directories: Sequence[SinkDirectory]) -> Iterator[Finding]:

@@ -95,9 +95,9 @@ def mistakes(options: Options, paths: Iterable[str]) -> Iterator[Finding]:
     for endpoint, allowed in _ENDPOINTS.items():
         url = given.get(endpoint, "https://")
         if not url.startswith(("http://", "https://")):
-            yield endpoint, f"{url!r} is not a URL: write https://, or http:// where there is no TLS, before it"
+            yield endpoint, f"{url!r} is not a URL: put https:// before it, or http:// without TLS"
         elif url.startswith("http://") and given.get(allowed, "").lower() != "true":
-            yield endpoint, f"{url!r} is without TLS: set {allowed}: true too, or write https://"
+            yield endpoint, f"{url!r} has no TLS: write https://, or set {allowed}: true"
 
 
 def unused(settings: Iterable[str], options: Options) -> Iterator[Finding]:
@@ -108,14 +108,14 @@ def unused(settings: Iterable[str], options: Options) -> Iterator[Finding]:
             if not any(option.lower().startswith(store) for option in options):
                 yield (
                     "spark",
-                    f"{setting} has no effect on the sink's own tables, which are not read and written by Spark: set "
+                    f"{setting} does not apply to the sink's own tables, which Spark does not write: set "
                     f"table.options.{name} too",
                 )
 
 
 def _unknown(option: str, names: list[str]) -> str:
     if (name := _replacement(option)) is not None:
-        return f"is a name of Hadoop's; set {name} instead"
+        return f"is a Hadoop name; set {name} instead"
     close = difflib.get_close_matches(option.lower(), names, n=1, cutoff=0.6)
     return f"unknown option; did you mean {close[0]!r}?" if close else f"unknown option; known here: {', '.join(names)}"
 

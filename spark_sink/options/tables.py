@@ -42,7 +42,7 @@ def field_path(text: str) -> Iterator[Finding]:
 def spelled_alike(text: str) -> Iterator[Finding]:
     """Check that all libraries take the path for the same directory."""
     if match := _ESCAPED.search(text):
-        yield "", f"{text!r} contains {match[0]!r}, which the libraries read differently: choose another name"
+        yield "", f"{text!r} contains {match[0]!r}, which libraries interpret differently: choose another name"
 
 
 def template(text: str) -> Iterator[Finding]:
@@ -58,20 +58,19 @@ def fixed_path(text: str) -> Iterator[Finding]:
     yield from not_blank(text)
     yield from spelled_alike(text)
     if "%{" in text:
-        yield "", f"{text!r}: only table.path may contain %{{...}}; there is one of these for all tables"
+        yield "", f"{text!r}: only table.path may contain %{{...}}; this path is shared by all tables"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableConfig:
     not_yet: ClassVar = {
-        "cluster_by": "liquid clustering needs table features (clustering, domainMetadata), and the sink's tables have "
-        "none, so that every reader opens them; use 'partition_by: date', whose days maintain compacts, and have rows "
-        "that are sorted in another way in a table of your own"
+        "cluster_by": "liquid clustering needs table features (clustering, domainMetadata), which the sink does not "
+        "use, to support every reader; use 'partition_by: date', and copy rows to another table to cluster them"
     }
     path: str = field(
         metadata={
-            "doc": "The Delta table's directory or URI. `%{[topic]}` in it makes one table per topic, "
-            "`%{[fields.service]:other}` one per value of a field of the record.",
+            "doc": "Directory or URI of the Delta table. `%{[topic]}` in it makes one table per topic, "
+            "`%{[fields.service]:other}` one per value of a field.",
             "check": template,
         }
     )
@@ -81,34 +80,34 @@ class TableConfig:
         repr=False,
         metadata={
             "since": "0.2",
-            "doc": "How the tables' object store is reached, as in `aws_region: eu-central-1`; the rest comes from the "
+            "doc": "Settings of the tables' object store, such as `aws_region: eu-central-1`; others come from the "
             "environment ([Object stores and clusters](../guides/cluster.md#object-stores)).",
         },
     )
     partition_by: Literal["date", "none"] = field(
-        default="date", metadata={"since": "0.2", "doc": "How a new table is partitioned."}
+        default="date", metadata={"since": "0.2", "doc": "Partitioning of a new table."}
     )
     properties: Raw = field(
         default_factory=dict,
         metadata={
             "since": "0.2",
-            "doc": "Properties of a new table, as in `delta.logRetentionDuration: interval 10 days`.",
+            "doc": "Properties of a new table, such as `delta.logRetentionDuration: interval 10 days`.",
         },
     )
     doc: DocMode = field(
         default="rest",
         metadata={
             "since": "0.2",
-            "doc": "What the column `doc` has, as JSON text: the members of a record that have no column (rest), the "
-            "whole record (all), or nothing (none).",
+            "doc": "JSON in the column `doc`: fields without a column (rest), the whole record (all), or nothing "
+            "(none).",
         },
     )
-    comment: str = field(default="", metadata={"since": "0.2", "doc": "The comment of a new table."})
+    comment: str = field(default="", metadata={"since": "0.2", "doc": "Comment of a new table."})
     max_tables: int = field(
         default=100,
         metadata={
             "since": "0.2",
-            "doc": "How many tables the template may create; the sink stops before it creates one more.",
+            "doc": "Maximum number of tables from the template; the sink stops instead of creating more.",
             "unit": "tables",
             "min": 1,
         },
@@ -123,18 +122,16 @@ class TableConfig:
 class ColumnConfig:
     as_in: ClassVar = "- {name: status, path: http.response.status_code, type: int}"
     since: ClassVar = "0.2"
-    name: str = field(metadata={"doc": "The column's name.", "check": identifier})
-    path: str = field(
-        metadata={"doc": "The field of the record, such as http.response.status_code.", "check": field_path}
-    )
+    name: str = field(metadata={"doc": "Name of the column.", "check": identifier})
+    path: str = field(metadata={"doc": "Field of the record, such as http.response.status_code.", "check": field_path})
     type: ColumnType = field(
         default="string",
-        metadata={"doc": "The column's type. A value of another type becomes NULL, and remains in `doc` as it is."},
+        metadata={"doc": "Type of the column. A value of another type becomes NULL and stays in `doc`."},
     )
-    comment: str = field(default="", metadata={"doc": "The column's comment; the path when absent."})
+    comment: str = field(default="", metadata={"doc": "Comment of the column; default: its path."})
     required: bool = field(
         default=False,
-        metadata={"doc": "Whether a record without the field, or with a value of another type, is a bad record."},
+        metadata={"doc": "Treats a record as bad if the field is missing or has another type."},
     )
 
 

@@ -13,7 +13,7 @@ from log_shipper.spark_sink.options.tables import fixed_path, identifier, identi
 class ViewTriggerConfig:
     as_in: ClassVar = "trigger: {interval: 30s}"
     interval: Duration = field(
-        default=10.0, metadata={"doc": "How often a batch of the view starts; 0 means immediately."}
+        default=10.0, metadata={"doc": "Interval of the view's batches; 0 starts the next one immediately."}
     )
 
 
@@ -21,44 +21,44 @@ class ViewTriggerConfig:
 class ViewConfig:
     as_in: ClassVar = "- {name: by_host, sql: ...}"
     since: ClassVar = "0.2"
-    name: str = field(metadata={"doc": "The view's name.", "check": identifier})
+    name: str = field(metadata={"doc": "Name of the view.", "check": identifier})
     sql: str = field(
         metadata={
-            "doc": "A Spark SQL query over `lines`, the stream of rows that land in the table.",
+            "doc": "Spark SQL query over `lines`, the stream of rows that land in the table.",
             "check": not_blank,
         }
     )
     path: str | None = field(
         default=None,
         metadata={
-            "doc": "The view's table; `<table.path>_<name>` when absent, without the part from the template.",
+            "doc": "Table of the view; default: `<table.path>_<name>`, without the template.",
             "check": fixed_path,
         },
     )
     watermark: Duration | None = field(
         default=None,
-        metadata={"doc": "How late a row may arrive; groups and windows that cannot get more rows are written."},
+        metadata={"doc": "Maximum lateness of rows; groups and windows are written once it has passed."},
     )
     watermark_column: str = field(
-        default="ts", metadata={"doc": "The column of `lines` that `watermark` applies to.", "check": identifier}
+        default="ts", metadata={"doc": "Time column of `lines` for `watermark`.", "check": identifier}
     )
     mode: Literal["append", "complete"] = field(
         default="append",
-        metadata={"doc": "Whether rows are appended once they are final, or the whole result is rewritten each time."},
+        metadata={"doc": "Appends final rows (append), or rewrites the whole result each time (complete)."},
     )
     start: Literal["earliest", "latest"] = field(
         default="earliest",
-        metadata={"doc": "Where a new view starts in the table: with all of its rows, or with new ones."},
+        metadata={"doc": "First rows of a new view: all in the table (earliest), or new ones only (latest)."},
     )
     trigger: ViewTriggerConfig = field(default_factory=ViewTriggerConfig)
     partition_by: tuple[str, ...] = field(
         default=(),
-        metadata={"doc": "Columns that the view's table is partitioned by.", "split": ",", "check": identifiers},
+        metadata={"doc": "Partition columns of the view's table.", "split": ",", "check": identifiers},
     )
     source: str | None = field(
         default=None,
         metadata={
-            "doc": "The path of the table that is read; required where table.path is a template.",
+            "doc": "Path of the table to read; required if table.path is a template.",
             "check": fixed_path,
         },
     )
@@ -69,7 +69,7 @@ def check_views(views: tuple[ViewConfig, ...]) -> Iterator[Finding]:
     for index, view in enumerate(views):
         name = view.name.lower()
         if name == "lines":
-            yield f"[{index}].name", "'lines' is what a view's sql calls the rows; choose another name"
+            yield f"[{index}].name", "'lines' is the name of the stream in a view's sql; choose another name"
         if name in seen:
             yield f"[{index}].name", f"{view.name!r} is the name of views[{seen[name]}] too"
         seen.setdefault(name, index)

@@ -151,11 +151,11 @@ def _run(step: str, command: list[str], environment: dict[str, str] | None = Non
             command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=TRAINING_SECONDS
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise SharingFailed(f"{step} did not finish: {error}") from error
+        raise SharingFailed(f"{step} failed: {error}") from error
     if done.returncode != 0:
         output = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
         last = "\n".join(f"    {line[:300]}" for line in output if not line.startswith("\tat "))[-2000:]
-        raise SharingFailed(f"{step} ended with code {done.returncode}:\n{last}")
+        raise SharingFailed(f"{step} exited with code {done.returncode}:\n{last}")
 
 
 def main() -> int:
@@ -163,14 +163,14 @@ def main() -> int:
     try:
         archive, java = _archive(), find_java()
         if not archive.fits(java, _jars()):
-            note = "Making the archive of Spark's classes, which every later start maps (once, up to a minute)"
+            note = "Creating the archive of Spark's classes, which speeds up later starts (once, up to a minute)"
             print(note, flush=True)  # noqa: T201 - this module is a command
             archive.make(java, _jars())
     except NoJava as error:
         print(error, file=sys.stderr)  # noqa: T201 - as above
         return 1
     except (SharingFailed, OSError) as error:
-        print(f"No archive of Spark's classes: {error}\nSpark starts without it, in twice the time.")  # noqa: T201 - as above
+        print(f"No archive of Spark's classes: {error}\nStarting without it, which takes twice as long.")  # noqa: T201 - as above
     return 0
 
 

@@ -55,8 +55,8 @@ def package(spark: str = pyspark.__version__) -> str:
     minor = ".".join(spark.split(".")[:2])
     if minor not in RELEASES:
         raise JarsMissing(
-            f"views need Delta's jar, and no release of it for Spark {minor} is known here. Install pyspark of another "
-            f"Spark ({', '.join(RELEASES)}), or name a package that fits under spark: jars.packages"
+            f"views need Delta's jar, and none is known for Spark {minor}. Install another pyspark "
+            f"({', '.join(RELEASES)}), or set a suitable package in spark: jars.packages"
         )
     return RELEASES[minor]
 
@@ -89,7 +89,7 @@ def check(spark: SparkSession, extension: str = EXTENSION) -> None:
         java_class(spark, extension)()
     except TypeError as error:  # an unknown class is a package to Py4J, and a package cannot be called
         raise SinkError(
-            f"views need Delta's jar, and Spark does not have it: name it by --packages {package(spark.version)} "
+            f"views need Delta's jar, and Spark does not have it: add --packages {package(spark.version)} "
             "(docs/guides/cluster.md)"
         ) from error
 

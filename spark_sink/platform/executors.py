@@ -26,8 +26,8 @@ LIBRARIES = {
 UNPACKED = "sink_packages"  # the directory of the archive's packages, in the working directory of a process of Spark
 THE_SINK = "the sink's own code"
 _WAY_OUT = (
-    "Pack the driver's environment again (python -m log_shipper.spark_sink.platform.archive) and name it by "
-    "--archives, or install the same packages on each machine and name their Python by PYSPARK_PYTHON "
+    "Pack the driver's environment again (python -m log_shipper.spark_sink.platform.archive) and pass it by "
+    "--archives, or install the same packages on each machine and set PYSPARK_PYTHON to their Python "
     "(docs/guides/cluster.md)"
 )
 
@@ -60,9 +60,9 @@ def check(spark: SparkSession) -> None:
 def reason(text: str) -> str:
     """Return why no task ran, of Spark's text."""
     if "PYTHON_VERSION_MISMATCH" in text:
-        return "it has another version than the driver's, and both need the same minor version"
+        return "its minor version differs from the driver's"
     if "Cannot run program" in text:
-        return f"there is none where PYSPARK_PYTHON says ({root_cause(text)})"
+        return f"PYSPARK_PYTHON does not exist there ({root_cause(text)})"
     return root_cause(text)
 
 
@@ -83,7 +83,7 @@ def differences(driver: PythonReport, executors: Iterable[PythonReport]) -> list
 def _difference(name: str, version: str, wanted: str) -> str:
     if not version:
         return f"{name} is missing"
-    return f"{name} is another one" if name == THE_SINK else f"{name} is {version} and not {wanted}"
+    return f"{name} differs" if name == THE_SINK else f"{name} is {version} and not {wanted}"
 
 
 Fields = tuple[str, str, dict[str, str]]

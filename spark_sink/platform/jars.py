@@ -47,7 +47,7 @@ class JarSet:
         is kept."""
         if self.complete:
             return
-        _print(f"Fetching {', '.join(self.packages)} (once)")
+        _print(f"Downloading {', '.join(self.packages)} (once)")
         shutil.rmtree(self.directory / "jars", ignore_errors=True)  # jars of an older version would stay there
         (self.directory / "complete").unlink(missing_ok=True)
         process = self._start_resolver(java)
@@ -57,7 +57,7 @@ class JarSet:
             process.terminate()
         if process.returncode or not any((self.directory / "jars").glob("*.jar")):
             report = reasons(self._log.read_text(errors="replace"))
-            raise JarsMissing(f"{', '.join(self.packages)} could not be fetched:\n{report}\nIn full: {self._log}")
+            raise JarsMissing(f"cannot download {', '.join(self.packages)}:\n{report}\nFull log: {self._log}")
         (self.directory / "complete").write_text(self._wanted)
 
     @property

@@ -109,7 +109,7 @@ def _judge(answer: str) -> JavaRuntime | str:
     if int(version[1]) < OLDEST_JAVA:
         return f"is Java {version[1]}, Spark needs {OLDEST_JAVA} or newer"
     if not re.search(rf"^{re.escape(VECTOR_MODULE)}\b", answer, re.MULTILINE):
-        return f"lacks the module {VECTOR_MODULE}, which Spark asks for"
+        return f"lacks the module {VECTOR_MODULE}, which Spark needs"
     return JavaRuntime(Path(home[1]))
 
 

@@ -73,7 +73,7 @@ HEADERS_TYPE = "ARRAY<STRUCT<key:STRING,value:BINARY>>"
 # A range of offsets that Kafka had deleted before they were read is a row, too: it has no key, no value and no time of
 # Kafka's, `kafka_offset` is its first offset and `last_offset` its last.
 BAD_RECORDS = (
-    Column("reason", "STRING", "Why the record is not in the table of lines"),
+    Column("reason", "STRING", "The reason why the record is not in the table of lines"),
     *POSITION,
     Column("key", "BINARY", "Key of the record, as it came"),
     Column("value", "BINARY", "Value of the record, as it came"),

@@ -88,8 +88,8 @@ class Conversion:
 def too_many(tables: Iterable[str], most: int) -> SinkError:
     """Return the error of a template that makes more tables than it may."""
     return SinkError(
-        f"table.path would make more than table.max_tables ({most}) tables, {min(tables)} among them; "
-        "choose the tables by a field with fewer values, or raise table.max_tables"
+        f"table.path would create more than table.max_tables ({most}) tables, {min(tables)} among them; use a field "
+        "with fewer values, or raise table.max_tables"
     )
 
 

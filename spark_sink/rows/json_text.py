@@ -81,7 +81,7 @@ def _whole(text: str) -> int | Number:
 
 def _number(text: str) -> Number:
     if len(text) > MAX_NUMBER_LENGTH:
-        raise NotJson(f"a number of {len(text)} characters")
+        raise NotJson(f"a number with {len(text)} characters")
     return Number(text.encode())
 
 

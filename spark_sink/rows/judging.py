@@ -47,7 +47,7 @@ class Judge:
         if micros is None:
             raise Bad(f"@timestamp is not an ISO 8601 time: {time[:SHOWN]}")
         if not is_in_range(micros):
-            raise Bad(f"@timestamp is in no year from 1 to 9999: {time[:SHOWN]}")
+            raise Bad(f"@timestamp is outside the years 1 to 9999: {time[:SHOWN]}")
         for path, _ in PARENTS:
             given = value_at(document, path)
             if given is not None and not isinstance(given, dict):

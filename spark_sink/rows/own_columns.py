@@ -72,7 +72,7 @@ class OwnColumn:
         if not self.config.required or self.value(value) is not None:
             return None
         if value is None:
-            return f"no {self.config.path}, which the column {self.config.name} requires"
+            return f"missing {self.config.path}, required by the column {self.config.name}"
         return wrong_type(self.config.path, value, _WORDS[self.config.type])
 
 

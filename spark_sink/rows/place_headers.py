@@ -102,7 +102,7 @@ def _time(content: bytes) -> str:
 
 
 def _missing(name: str) -> Bad:
-    return Bad(f"no header {name}, without which a repeat of the text could not be recognised")
+    return Bad(f"missing header {name}, needed to recognise repeats of a text")
 
 
 def _wrong(name: str, text: str, wanted: str) -> Bad:

@@ -47,7 +47,7 @@ def missing(field: TemplateField, value: Json) -> str | None:
     """Return why a record belongs in no table, None where it does."""
     if field.default is not None or route_value(value) is not None:
         return None
-    return f"no {field.name}, by which table.path chooses the table"
+    return f"missing {field.name}, needed by table.path to choose the table"
 
 
 def route_value(value: Json) -> str | None:

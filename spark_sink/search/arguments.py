@@ -20,7 +20,7 @@ def add_parser(parsers: Parsers, command: Callable[[argparse.Namespace], int]) -
     parser = parsers.add_parser(
         "search",
         help="find lines in the tables, newest first; needs neither Spark nor Java",
-        description="Find lines in the tables, the newest first.",
+        description="Find lines in the tables, newest first.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -39,10 +39,15 @@ def _add_tables(parser: argparse.ArgumentParser) -> None:
         type=Path,
         action="append",
         metavar="FILE",
-        help="the sink's configuration, which has the table; of a template all tables are searched (default: sink.yml)",
+        help="the sink's configuration, which names the table; of a template all tables are searched (default: "
+        "sink.yml)",
     )
     tables.add_argument(
-        "--table", dest="tables", action="append", metavar="PATH", help="a table of lines, by its path; several are one"
+        "--table",
+        dest="tables",
+        action="append",
+        metavar="PATH",
+        help="path of a table of lines; may be repeated to search several",
     )
     parser.add_argument(
         "-E", dest="overrides", action="append", default=[], metavar="KEY=VALUE", help="override an option"
@@ -52,8 +57,8 @@ def _add_tables(parser: argparse.ArgumentParser) -> None:
 def add_ui_parser(parsers: Parsers, command: Callable[[argparse.Namespace], int]) -> None:
     parser = parsers.add_parser(
         "ui",
-        help="serve a page on which people search the tables; needs neither Spark nor Java",
-        description="Serve a page on which people search the tables, until it is interrupted.",
+        help="serve a web page to search the tables; needs neither Spark nor Java",
+        description="Serve a web page to search the tables, until interrupted.",
     )
     parser.set_defaults(command=command)
     _add_tables(parser)
@@ -66,16 +71,16 @@ def _add_conditions(parser: argparse.ArgumentParser) -> None:
         "text",
         nargs="?",
         default="",
-        help="what the message contains; in lower case it is found in either, otherwise as it is; without it any line",
+        help="text in the message; in lower case it matches either case, otherwise exactly; without it all lines match",
     )
     parser.add_argument("--regex", action="store_true", help="the text is a regular expression (RE2)")
     case = parser.add_mutually_exclusive_group()
-    case.add_argument("-i", "--ignore-case", action="store_true", help="upper and lower case are the same")
-    case.add_argument("-s", "--case-sensitive", action="store_true", help="upper and lower case differ")
-    parser.add_argument("--since", type=_moment, metavar="TIME", help="lines of this time and later")
-    parser.add_argument("--until", type=_moment, metavar="TIME", help="lines of this time and earlier")
+    case.add_argument("-i", "--ignore-case", action="store_true", help="ignore case")
+    case.add_argument("-s", "--case-sensitive", action="store_true", help="match case")
+    parser.add_argument("--since", type=_moment, metavar="TIME", help="lines at or after this time")
+    parser.add_argument("--until", type=_moment, metavar="TIME", help="lines at or before this time")
     parser.add_argument(
-        "--host", dest="hosts", action="append", default=[], metavar="GLOB", help="of this host; of several, any"
+        "--host", dest="hosts", action="append", default=[], metavar="GLOB", help="lines of this host; may be repeated"
     )
     parser.add_argument(
         "--path",
@@ -83,10 +88,10 @@ def _add_conditions(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="GLOB",
-        help="of files with this path, or this name if there is no slash in it; of several, any",
+        help="lines of files with this path, or with this name if it has no slash; may be repeated",
     )
     parser.add_argument(
-        "--where", default="", metavar="SQL", help='a condition on the columns, as DuckDB has it: "status >= 500"'
+        "--where", default="", metavar="SQL", help='a condition on the columns in DuckDB SQL: "status >= 500"'
     )
 
 
@@ -96,17 +101,22 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
         "--limit",
         type=_count,
         metavar="N",
-        help=f"end after N lines that match; 0 for all; {LIMIT} without it. With --follow: how many come first, "
-        f"{FOLLOWED} without it",
+        help=f"stop after N matches; 0 for all (default: {LIMIT}). With --follow: the number of existing lines to "
+        f"print first (default: {FOLLOWED})",
     )
     parser.add_argument(
-        "-C", "--context", type=_count, default=0, metavar="N", help="with N lines of the file before and after each"
+        "-C",
+        "--context",
+        type=_count,
+        default=0,
+        metavar="N",
+        help="print N lines of the file before and after each match",
     )
+    parser.add_argument("-f", "--follow", action="store_true", help="wait for new rows and print them as they land")
+    parser.add_argument("--json", action="store_true", help="print a JSON object for each line, with all columns")
     parser.add_argument(
-        "-f", "--follow", action="store_true", help="then wait for new rows, and print them as they land"
+        "--local", action="store_true", help="read and print times in this machine's time zone instead of UTC"
     )
-    parser.add_argument("--json", action="store_true", help="a JSON object for each line, with all columns")
-    parser.add_argument("--local", action="store_true", help="times are read and shown in this machine's zone, not UTC")
 
 
 def _moment(text: str) -> Moment:
@@ -118,7 +128,7 @@ def _moment(text: str) -> Moment:
 
 def _port(text: str) -> int:
     if not text.isdecimal() or len(text) > 5 or int(text) > 65535:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a port: it may be 0 (any free one) to 65535")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port: use 0 (any free port) to 65535")
     return int(text)
 
 

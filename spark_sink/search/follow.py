@@ -70,12 +70,14 @@ class Commits:
         if newest.delta.metadata().id != self.table.delta.metadata().id:
             raise SinkError(f"the table {place} was re-created: start the search again")
         if version < self.version:
-            raise SinkError(f"the table {place} was at version {self.version} and is at {version}: its log was lost")
+            raise SinkError(
+                f"the table {place} was at version {self.version} and is now at {version}: its log was lost"
+            )
         text = self._read(self.version + 1)
         if text is None and version > self.version:
             self.warn(
-                f"versions {self.version + 1} to {version} of {place} are no longer in its log: what landed with them "
-                "is not shown here, and a search finds it"
+                f"versions {self.version + 1} to {version} of {place} are no longer in its log: their rows are not "
+                "shown here; search for them"
             )
             self.table, self.version = newest, version
         return text

@@ -231,5 +231,5 @@ def _opened(piece: Piece, coded: str = "") -> Iterator[parquet.ParquetFile]:
 def _unreadable(piece: Piece, error: Exception) -> SinkError:
     place = f"{piece.file.table.location.path.rstrip('/')}/{piece.file.path}"
     if isinstance(error, FileNotFoundError):
-        return Missing(f"the data file {place} is missing; vacuum has deleted it, if the search took that long")
+        return Missing(f"the data file {place} is missing (deleted by vacuum?)")
     return SinkError(f"cannot read the data file {place}: {error}")

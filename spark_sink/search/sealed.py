@@ -89,7 +89,9 @@ class Judge:
         tree = self._tree(what, expression)
         shown = expression if len(expression) <= _SHOWN else f"{expression[:_SHOWN]}…"
         if _without_condition(tree) != _without_condition(self._tree(what, "true")):
-            raise SinkError(f"{what} {shown!r} is not one condition: write it as after WHERE, without anything behind")
+            raise SinkError(
+                f"{what} {shown!r} is not a single condition: write it as after WHERE, with nothing following"
+            )
         names, columns = {name.lower(): name for name in schema.names}, set[str]()
         nodes = list(_nodes(tree["statements"][0]["node"]["where_clause"]))
         if fault := _fault(nodes):
@@ -143,15 +145,15 @@ def _fault(nodes: Sequence[dict[str, Any]]) -> str:
     functions = [node["function_name"].lower() for node in nodes if node.get("class") == "FUNCTION"]
     classes = {node["class"] for node in nodes if "class" in node}
     if "SUBQUERY" in classes:
-        return "has a query within: a row is judged by its own columns alone"
+        return "contains a query; use only the columns of a row"
     if refused := sorted({*functions} - FUNCTIONS):
-        return f"calls {', '.join(refused)}, which a condition may not: docs/guides/querying.md lists the functions"
+        return f"calls {', '.join(refused)}, which is not allowed: docs/guides/querying.md lists the functions"
     if len(functions) > MAX_FUNCTIONS:
-        return f"calls {len(functions)} functions: {MAX_FUNCTIONS} is the limit"
+        return f"calls {len(functions)} functions (maximum: {MAX_FUNCTIONS})"
     if refused := sorted(classes - _CLASSES):
-        return f"has what a condition may not have: {', '.join(refused).lower()}"
+        return f"contains something that is not allowed: {', '.join(refused).lower()}"
     if any(node.get("type_name") == "array" for node in nodes if node.get("class") == "TYPE"):
-        return "has an array of a fixed length, which a condition may not have"
+        return "contains an array of a fixed length, which is not allowed"
     return ""
 
 

@@ -166,8 +166,8 @@ def combine(tables: Sequence[SearchedTable]) -> None:
             other = fields.setdefault(column.name, column)
             if other.type != column.type:
                 raise SinkError(
-                    f"the column {column.name} of {table.location.path} is {column.type}, and {other.type} in the "
-                    "table before it: search each with a --table of its own"
+                    f"the column {column.name} of {table.location.path} is {column.type}, but {other.type} in the "
+                    "previous table: search each table separately with --table"
                 )
     for table in tables:
         table.schema = pa.schema(list(fields.values()))
@@ -240,6 +240,6 @@ def _check_readable(path: str, delta: DeltaTable) -> None:
         features.add("columnMapping")
     if features:
         raise SinkError(
-            f"the table {path} has {', '.join(sorted(features))}, which search does not read; Spark reads it as it is "
+            f"the table {path} has {', '.join(sorted(features))}, which search does not support; query it with Spark "
             "(docs/guides/querying.md)"
         )

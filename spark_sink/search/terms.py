@@ -45,7 +45,7 @@ def parse(text: str) -> list[Term]:
     terms = [_term(match) for match in _TERM.finditer(text)]
     if Term("OR") in terms[1:-1]:
         raise SinkError(
-            'OR is not known here: several values of one field mean any of them, SQL has OR, and "OR" is the word'
+            'OR is not supported: several values of one field match any of them, SQL has OR, and "OR" finds the word'
         )
     return [term for place, term in enumerate(terms) if term != Term("AND") or place in (0, len(terms) - 1)]
 
@@ -74,7 +74,7 @@ def expression(field: str, schema: pa.Schema) -> str:
     if name := column(field, schema):
         return _quoted(name, '"')
     if not re.fullmatch(_FIELD, field):
-        raise SinkError(f"{field!r} is not a field: a name may have letters, digits and any of _ @ . / -")
+        raise SinkError(f"{field!r} is not a field: use letters, digits and any of _ @ . / -")
     parent, _, member = field.partition(".")
     if parent == "fields" and member and "fields" in schema.names:
         return _member("fields", member)

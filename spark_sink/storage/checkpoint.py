@@ -80,7 +80,7 @@ class Checkpoint:
         try:
             sync_files(directory, (name for name in names if (directory / name).exists()))
         except OSError as error:
-            raise SinkError(f"cannot make the checkpoint {self.path} survive a power cut: {error}") from error
+            raise SinkError(f"cannot fsync the checkpoint {self.path}: {error}") from error
 
     def _last(self, directory: str) -> int:
         with self._reading(directory):
@@ -95,10 +95,10 @@ class Checkpoint:
             raise SinkError(f"cannot read the checkpoint {self.path}: {error}") from error
         except (ValueError, KeyError, IndexError, AttributeError) as error:
             raise SinkError(
-                f"cannot read the checkpoint {self.path}: its file {name} is damaged ({error}). Bring the whole "
-                "checkpoint back from a backup. Without one: where it is the sink's own, move it away, and a new one "
-                "continues where the marks end; where it is a view's, move it and the view's table away, "
-                "and the view is re-created"
+                f"cannot read the checkpoint {self.path}: its file {name} is damaged ({error}). Restore the whole "
+                "checkpoint from a backup. Without a backup, move it away: the sink creates a new one that resumes "
+                "where the marks end. For a view's checkpoint, move the view's table away too; the view is "
+                "re-created"
             ) from error
 
     def _text(self, name: str) -> str:

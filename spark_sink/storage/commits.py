@@ -188,8 +188,8 @@ class CommitLog:
                 self.sync(own)
                 return own
         raise SinkError(
-            f"the table {self.location.path}: other programs committed {TRIES} times between its log was read and "
-            "written. Find out which ones write to it so often"
+            f"the table {self.location.path}: cannot commit: other programs committed first, {TRIES} times in a row. "
+            "Find out which programs write to it"
         ) from error
 
     def _check_not_restored(self, commits: Sequence[Mapping[str, Any]]) -> None:
@@ -197,9 +197,9 @@ class CommitLog:
         for commit in commits:
             if commit.get("operation") == "RESTORE":
                 raise Refused(
-                    f"the table {self.location.path} was restored to an earlier version (its version "
-                    f"{commit['version']} is a RESTORE), so rows that count as landed are missing. Run spark-sink "
-                    "repair --from-kafka, which lands again what the table lacks and Kafka still has"
+                    f"the table {self.location.path} was restored to an earlier version (version {commit['version']} "
+                    "is a RESTORE), so landed rows are missing. Run spark-sink repair --from-kafka, which lands "
+                    "again the missing rows that Kafka still has"
                 )
 
     def _check_not_overwritten(self, commits: Sequence[Mapping[str, Any]]) -> None:
@@ -209,23 +209,23 @@ class CommitLog:
             if commit["version"] == self._own and commit.get(COMMIT_ID) != self._own_id:
                 raise Refused(
                     f"the commit {self._own} of the table {self.location.path} was overwritten by another program: "
-                    "rows that count as landed are missing. Run spark-sink repair --from-kafka while no other program "
-                    "writes to the table"
+                    "landed rows are missing. Run spark-sink repair --from-kafka while no other program writes to "
+                    "the table"
                 )
             if str(commit.get("engineInfo", "")).startswith("Apache-Spark"):
                 raise Refused(
-                    f"a program of Spark ({commit.get('operation')}, version {commit['version']}) wrote to the table "
-                    f"{self.location.path} while this process did: on S3 it may overwrite a commit, and with it rows. "
-                    "Stop spark-sink run while OPTIMIZE or the like runs (docs/guides/cluster.md), and start it again "
-                    "then"
+                    f"Spark ({commit.get('operation')}, version {commit['version']}) wrote to the table "
+                    f"{self.location.path} while the sink was running: on S3 this can overwrite a commit and lose its "
+                    "rows. Stop spark-sink run during OPTIMIZE and the like (docs/guides/cluster.md), then start it "
+                    "again"
                 )
 
     def _check_batch(self, txn: TxnId | None) -> None:
         if txn is not None and (known := self.last_batch(txn.query_id)) >= txn.batch:
             raise Refused(
-                f"the table {self.location.path} has batch {known} of this checkpoint already, but not the rows of "
-                f"batch {txn.batch}: a second job runs with the same checkpoint, or the checkpoint was set "
-                "back. Stop the other job; or start this one again, and a new checkpoint continues where the marks end"
+                f"the table {self.location.path} already has batch {known} of this checkpoint, but not the rows of "
+                f"batch {txn.batch}: a second job is running with the same checkpoint, or the checkpoint was set "
+                "back. Stop the other job; or start this one again, and a new checkpoint resumes where the marks end"
             )
 
     def check_turn(self, turn: int) -> None:
@@ -236,10 +236,9 @@ class CommitLog:
     def _check_turn(self, turn: int | None) -> None:
         if turn is not None and self.last_batch(TURNS) >= turn:
             raise Refused(
-                f"another process has written to the table {self.location.path} since this one read it: a second "
-                "spark-sink run with these tables, or spark-sink repair beside run. Only one of them may run at a "
-                "time. Stop the others, or let them end, and start this one again: no line is lost, and none lands "
-                "twice"
+                f"another process is writing to the table {self.location.path}: a second spark-sink run, or "
+                "spark-sink repair. Only one may run at a time. Stop the other process, or let it finish, and start "
+                "this one again; no line is lost, and none lands twice"
             )
 
     def _write(self, files: Sequence[DataFile], named: Sequence[TxnId], commit_id: str) -> None:
@@ -278,15 +277,15 @@ class CommitLog:
         elif table.metadata().id != self.table.metadata().id:
             state = "was re-created"
         elif table.version() < self.version:
-            state = f"was at version {self.version}, and is at version {table.version()} now"
+            state = f"was at version {self.version}, and is now at version {table.version()}"
         else:
             self.table, self.version, self.size = table, table.version(), None
             self._newest = self._file_of(self.version)
             self._batches.clear()
             return self._examine()
         raise Refused(
-            f"the table {self.location.path} {state}, so rows that count as landed are missing. Run spark-sink repair "
-            "--from-kafka, which lands again what the table lacks and Kafka still has"
+            f"the table {self.location.path} {state}, so landed rows are missing. Run spark-sink repair --from-kafka, "
+            "which lands again the missing rows that Kafka still has"
         )
 
     def _file_of(self, version: int) -> _FileState:
@@ -306,8 +305,7 @@ class CommitLog:
                 sync_files(directory, files)
         except OSError as error:
             raise SinkError(
-                f"cannot make the table {self.location.path} survive a power cut: {error}. Look at this disk; fsync: "
-                "false switches this off"
+                f"cannot fsync the table {self.location.path}: {error}. Check the disk; fsync: false disables this"
             ) from error
 
     def _maintain_log(self, version: int) -> None:
@@ -332,8 +330,8 @@ class CommitLog:
                 self.table = read
         except (*_ERRORS, SinkError) as error:
             logger.warning(
-                f"cannot write a checkpoint of the log of {self.location.path} at version {version}, or read it, "
-                f"without which reading and writing the table slow down: {error}",
+                f"cannot checkpoint the Delta log of {self.location.path} at version {version}; the table becomes "
+                f"slower to read and write: {error}",
                 extra={"table": self.location.path},
             )
 

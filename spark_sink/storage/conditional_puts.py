@@ -36,13 +36,12 @@ def check_conditional_puts(config: SinkConfig) -> None:
             _delete(probe.files())
         except (DeltaError, OSError, pa.ArrowException) as error:
             raise SinkError(
-                f"cannot write to {place.path}: {error}. Look at table.options and at the rights"
+                f"cannot write to {place.path}: {error}. Check table.options and the permissions"
             ) from error
         if is_replaced:
             raise Refused(
-                f"the object store of {place.path} ignores conditions of a put (If-None-Match): of two programs that "
-                "commit at the same time, one would lose rows without a trace. Use a store, or a version of it, that "
-                "has conditional puts (docs/guides/cluster.md)"
+                f"the object store of {place.path} ignores conditional puts (If-None-Match): concurrent commits would "
+                "silently lose rows. Use a store, or a version of it, that supports them (docs/guides/cluster.md)"
             )
 
 

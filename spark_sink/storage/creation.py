@@ -80,9 +80,9 @@ def _extend(log: CommitLog, layout: Layout) -> None:
 def _check_type(path: str, column: Column, existing: Field) -> None:
     if existing.type != TYPES[column.type.lower()]:
         raise Refused(
-            f"the column {column.name} of the table {path} is {_shown(existing)}, and the configuration has "
-            f"{column.type.lower()}: a column keeps its type. Give the new one another name under `columns`; the old "
-            "one stays, and is NULL in new rows"
+            f"the column {column.name} of the table {path} is {_shown(existing)}, but {column.type.lower()} in the "
+            "configuration: a column cannot change its type. Give the new column another name under `columns`; the "
+            "old one stays, and is NULL in new rows"
         )
 
 

@@ -27,7 +27,7 @@ def check_shared(spark: SparkSession, config: SinkConfig) -> None:
             probe.touch()
             unseen = context.parallelize(range(cores), cores).mapPartitions(looker(str(probe))).collect()
         except SPARK_ERRORS as error:
-            raise translate(str(error), f"looking for {directory} on the executors") from error
+            raise translate(str(error), f"checking {directory} on the executors") from error
         except OSError as error:
             raise SinkError(f"cannot write to {directory}: {error}") from error
         finally:
@@ -35,8 +35,7 @@ def check_shared(spark: SparkSession, config: SinkConfig) -> None:
         if unseen:
             raise SinkError(
                 f"{directory} on {enumerated(sorted(set(unseen)))} is not the driver's directory: each machine would "
-                "keep the rows of its own tasks. Mount a file system that all of them share there, or name one by its "
-                "URI (docs/guides/cluster.md)"
+                "keep its own rows. Mount a shared file system there, or use a URI (docs/guides/cluster.md)"
             )
 
 

@@ -63,7 +63,7 @@ def sync_commits(path: str, after: int) -> int:
             sync_files(table, [f"_delta_log/{commit.name}"])
             after += 1
     except OSError as error:
-        raise SinkError(f"cannot make the table {path} survive a power cut: {error}") from error
+        raise SinkError(f"cannot fsync the table {path}: {error}") from error
     return after
 
 
@@ -83,9 +83,9 @@ def _mend(path: str, drop: Callable[[Path], Iterator[str]], note: Callable[[str]
         return
     try:
         for name in drop(directory):
-            note(f"deleted a file that a power cut has torn: {name}. What it recorded is done again")
+            note(f"deleted a file torn by a power cut: {name}. Its work is repeated")
     except OSError as error:
-        raise SinkError(f"cannot read or mend what a power cut may have left in {path}: {error}") from error
+        raise SinkError(f"cannot check {path} for damage by a power cut: {error}") from error
 
 
 def drop_torn_log(table: Path) -> Iterator[str]:
@@ -102,8 +102,8 @@ def damage(path: str) -> str:
     try:
         if torn := next(_torn_log(table), None):
             return (
-                f"a power cut has torn its file {torn.relative_to(table)}. Start spark-sink run or maintain: "
-                "they delete the file, and nothing is lost"
+                f"a power cut has torn its file {torn.relative_to(table)}. Start spark-sink run or maintain, which "
+                "deletes the file; nothing is lost"
             )
         files = (table / "_delta_log" / name for name in sorted(os.listdir(table / "_delta_log")))
         damaged = next((file for file in files if not _is_whole(file)), None)
@@ -111,7 +111,7 @@ def damage(path: str) -> str:
         return ""
     if damaged is None:
         return ""
-    return f"its file {damaged.relative_to(table)} is damaged, and others rely on it. Bring it back from a backup"
+    return f"its file {damaged.relative_to(table)} is damaged, and other files depend on it. Restore it from a backup"
 
 
 def _torn_log(table: Path) -> Iterator[Path]:

@@ -117,18 +117,18 @@ def replace(location: Location, read: DeltaTable, old: Collection[StoredFile], n
                     return own
             else:
                 return newest.version() + 1
-    raise Conflict(f"the table {location.path}: other programs committed {TRIES} times meanwhile") from error
+    raise Conflict(f"the table {location.path}: other programs committed first, {TRIES} times in a row") from error
 
 
 def _check_conflict(path: str, read: DeltaTable, newest: DeltaTable | None, old: Collection[StoredFile]) -> None:
     if newest is None or _state(newest) != _state(read):
-        raise Conflict(f"the table {path} was changed or re-created meanwhile")
+        raise Conflict(f"the table {path} was changed or re-created during the rewrite")
     if newest.version() == read.version():
         return
     current = {unquote(raw) for raw in pa.table(newest.get_add_actions()).column("path").to_pylist()}
     vectors = _with_deletion_vectors(newest)
     if lost := [file.path for file in old if file.path not in current or _name(file.path) in vectors]:
-        raise Conflict(f"the table {path}: another process has removed or changed {lost[0]} meanwhile")
+        raise Conflict(f"the table {path}: another process removed or changed {lost[0]} during the rewrite")
 
 
 def _state(table: DeltaTable) -> object:

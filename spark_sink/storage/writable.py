@@ -48,7 +48,7 @@ def check_rewritable(path: str, table: DeltaTable) -> None:
     if demands := list(_table_demands(table, _REWRITABLE_FEATURES)):
         raise Refused(
             f"the table {path} has {'; '.join(demands)}: the sink cannot compact such a table. Run OPTIMIZE in Spark, "
-            "or drop what is named"
+            "or drop these"
         )
 
 
@@ -56,8 +56,8 @@ def check_writable(path: str, table: DeltaTable) -> None:
     """Raise Refused where the table has what the sink does not write."""
     if demands := list(dict.fromkeys(_demands(table))):
         raise Refused(
-            f"the table {path} has {'; '.join(demands)}: the sink cannot write to such a table. Drop what is named "
-            "(ALTER TABLE ... DROP CONSTRAINT, ALTER COLUMN ... DROP NOT NULL, DROP FEATURE), or let the sink create a "
+            f"the table {path} has {'; '.join(demands)}: the sink cannot write to such a table. Drop these (ALTER "
+            "TABLE ... DROP CONSTRAINT, ALTER COLUMN ... DROP NOT NULL, DROP FEATURE), or let the sink create a "
             "table at another path"
         )
 

@@ -92,7 +92,7 @@ class ViewProgress(StreamingQueryListener):
             )
         if late:
             logger.warning(
-                f"view {name}: {late:,} rows came later than its watermark allows and are not in it",
+                f"view {name}: dropped {late:,} rows older than the watermark",
                 extra={"view": name, "late": late, "late_total": before.late + late},
             )
 

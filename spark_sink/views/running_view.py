@@ -19,8 +19,7 @@ from log_shipper.spark_sink.views.view_storage import ViewStorage
 MEANINGS: tuple[tuple[str, str, bool], ...] = (
     (
         r"DELTA_SCHEMA_CHANGED",
-        "the columns of the table of lines were changed while it ran; the view resumes where it is when it is started "
-        "again",
+        "the columns of the table of lines changed; the view resumes where it stopped when restarted",
         False,
     ),
     (
@@ -32,7 +31,7 @@ MEANINGS: tuple[tuple[str, str, bool], ...] = (
     (
         r"DELTA_LOG_FILE_NOT_FOUND|DELTA_FILE_NOT_FOUND|FILE_NOT_EXIST|FileNotFoundException|deltaVersionsNotContiguous"
         r"|DELTA_VERSIONS_NOT_CONTIGUOUS",
-        "it was so far behind that VACUUM or the log's retention has removed what it had not read yet",
+        "VACUUM or the log's retention removed files that it had not read yet",
         True,
     ),
     (r"DELTA_METADATA_MISMATCH|DELTA_FAILED_TO_MERGE_FIELDS", "its table was changed by another program", True),

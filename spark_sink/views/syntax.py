@@ -18,7 +18,7 @@ def examine(config: SinkConfig) -> Examination:
         with packages_of_java(config) as java:
             return Examination(problems=tuple(_problems(config, java.org.apache.spark.sql.execution.SparkSqlParser())))
     except NoJava as error:
-        return Examination(warnings=(("views", f"their SQL was not parsed: {error}"),))
+        return Examination(warnings=(("views", f"SQL not checked: {error}"),))
 
 
 def _problems(config: SinkConfig, parser: Any) -> Iterator[tuple[str, str]]:

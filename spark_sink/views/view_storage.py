@@ -97,8 +97,8 @@ class ViewStorage:
     @property
     def ways_out(self) -> str:
         return (
-            f"Either give the view a new name; or, to re-create it from {self._lines_to_read}, delete "
-            f"its table {self.table.path} and its checkpoint {self.checkpoint.path}, both"
+            f"Either rename the view; or, to re-create it from {self._lines_to_read}, delete both its table "
+            f"{self.table.path} and its checkpoint {self.checkpoint.path}"
         )
 
     @property
@@ -106,7 +106,7 @@ class ViewStorage:
         if self.entry.view.start == "earliest":
             return "all existing lines"
         option = self.entry.option("start")
-        return f"all existing lines ({option} has to be earliest then; as it is, from what lands after that)"
+        return f"all existing lines (with {option}: earliest; otherwise from new lines only)"
 
     @property
     def _what(self) -> str:
@@ -115,28 +115,28 @@ class ViewStorage:
     def _check_new(self) -> None:
         if self.checkpoint.query_id() is not None:
             raise Refused(
-                f"the table of {self._what} is missing, but its checkpoint {self.checkpoint.path} exists and resumes "
-                "behind the rows that were in it. Either bring the table back; or delete the checkpoint too, and the "
-                f"view is re-created from {self._lines_to_read}"
+                f"the table of {self._what} is missing, but its checkpoint {self.checkpoint.path} resumes after the "
+                "rows that were in it. Either restore the table; or delete the checkpoint too to re-create the view "
+                f"from {self._lines_to_read}"
             )
 
     def _check_known(self, existing: ExistingTable, written: TableSnapshot) -> None:
         if PROPERTY + "sql" not in existing.properties:
-            raise Refused(f"the path of {self._what} has a table that no view created. Name another views.path")
+            raise Refused(f"the path of {self._what} has a table that no view created. Set another views.path")
         query_id = self.checkpoint.query_id()
         batch = NO_BATCH if query_id is None else written.last_batch(query_id)
         if batch == NO_BATCH:
             if not written.is_empty:
                 raise Refused(
-                    f"{self._what} has rows, but its checkpoint {self.checkpoint.path} is missing or new: they would "
-                    "come a second time. Bring the checkpoint back, if you can; where checkpoint.path was changed, "
-                    f"move it from beside the old path to beside the new one. {self.ways_out}"
+                    f"{self._what} has rows, but its checkpoint {self.checkpoint.path} is missing or new: the rows "
+                    "would be written twice. Restore the checkpoint if possible; if checkpoint.path was changed, "
+                    f"move the view's checkpoint next to the new path. {self.ways_out}"
                 )
         elif batch > (planned := self.checkpoint.last_planned()):
             raise Refused(
-                f"{self._what} has batch {batch} of its checkpoint, but {self.checkpoint.path} knows no batch after "
-                f"{planned}: it was set back, and rows would be skipped. Bring the whole checkpoint back, if you can. "
-                f"{self.ways_out}"
+                f"{self._what} has batch {batch} of its checkpoint, but the last batch in {self.checkpoint.path} is "
+                f"{planned}: the checkpoint was set back, and rows would be skipped. Restore the whole checkpoint if "
+                f"possible. {self.ways_out}"
             )
         self._check_restored(existing)
 
@@ -144,9 +144,8 @@ class ViewStorage:
         since = max(_created_at(existing), self._read_to() - LOOK_BACK)
         if restored := self.lines.snapshot().restored_since(since):
             raise Refused(
-                f"the table {self.lines.path} was restored to an earlier version (by its version {restored}). "
-                f"{self._what} has rows that were removed from it, and the lines that land again would be in it twice. "
-                f"{self.ways_out}"
+                f"the table {self.lines.path} was restored to an earlier version (version {restored} is a RESTORE). "
+                f"{self._what} still has the removed rows, and would get lines that land again twice. {self.ways_out}"
             )
 
     def _read_to(self) -> int:
@@ -173,20 +172,20 @@ class ViewStorage:
                 f"{self.entry.option('partition_by')}: {self._what} is partitioned by {partitioning}. {self.ways_out}"
             )
         if existing.properties.get(PROPERTY + "mode") != view.mode:
-            raise Refused(f"{self.entry.option('mode')} was changed, and its rows are of another kind. {self.ways_out}")
+            raise Refused(f"{self.entry.option('mode')} was changed; existing rows do not fit. {self.ways_out}")
         added = [name for name in rows.columns if name.lower() not in existing.types]
         if existing.properties[PROPERTY + "sql"] != _plain(view.sql):
             return self._change(existing, rows, added, "was changed")
         # `SELECT *` returns one column more once the table of lines has got one.
-        return self._change(existing, rows, added, f"gives more columns now, {', '.join(added)}") if added else None
+        return self._change(existing, rows, added, f"now returns more columns, {', '.join(added)}") if added else None
 
     def _change(self, existing: ExistingTable, rows: DataFrame, added: list[str], how: str) -> str:
         """Continue with another SQL text in the same table. Raises Refused unless each row is computed from one line
         and every column keeps its type."""
         if existing.properties.get(PROPERTY + "stateful") == "true" or catalyst.is_stateful(rows):
             raise Refused(
-                f"{self.entry.option('sql')} {how}. Its groups or joins are half built by the old text, and a new one "
-                f"cannot continue with them. {self.ways_out}"
+                f"{self.entry.option('sql')} {how}. The state of its groups or joins belongs to the old query. "
+                f"{self.ways_out}"
             )
         new = {field.name.lower(): field.dataType.simpleString() for field in rows.schema}
         other = [name for name, kind in existing.types.items() if new.get(name) != kind]
@@ -198,7 +197,7 @@ class ViewStorage:
             self.spark.sql(f"ALTER TABLE {self._name} ADD COLUMNS ({columns})")
         self.spark.sql(f"ALTER TABLE {self._name} SET TBLPROPERTIES ({self._properties(rows)})")
         more = f", with the new columns {', '.join(added)}" if added else ""
-        return f"the sql of the view {self.entry.view.name} {how}: its next rows are computed by it{more}"
+        return f"the sql of the view {self.entry.view.name} {how}; it applies to new rows{more}"
 
     def _create(self, rows: DataFrame) -> None:
         view = self.entry.view

@@ -149,7 +149,7 @@ class Views:
         self._progress.failed(view.name)
         final = view.retry_at is None
         when = "at the next start" if ends else f"in {view.wait:g} s"
-        plan = "" if final else f". It is started again {when}, and resumes where it was"
+        plan = "" if final else f". It restarts {when}, and resumes where it stopped"
         level = logging.ERROR if final or before is None else logging.INFO
         logger.log(level, f"{view.error}{plan}", extra=trace(view.details))
 
@@ -162,7 +162,7 @@ class Views:
                     logger.warning(changed, extra={"view": view.name})
                 view.start(available_now=False)
         except (SinkError, *SPARK_ERRORS, OSError) as error:  # none of them may end the landing
-            reason = SinkError(f"the view {view.name} cannot be started again: {error}")
+            reason = SinkError(f"cannot restart the view {view.name}: {error}")
             view.fail(reason, str(error), final=isinstance(error, Refused))
 
     def _queries(self, storages: list[ViewStorage]) -> list[RunningView]:
@@ -180,8 +180,8 @@ class Views:
     def _query(self, storage: ViewStorage) -> DataFrame:
         if not storage.lines.exists():
             raise SinkError(
-                f"{storage.entry.option('source')}: there is no table {storage.lines.path} yet: nothing of its topic "
-                "has landed. Start without this view until something has"
+                f"{storage.entry.option('source')}: the table {storage.lines.path} does not exist yet: nothing of its "
+                "topic has landed. Start without this view until then"
             )
         last_skipped = storage.last_skipped_version()
         first = None if last_skipped is None else last_skipped + 1

@@ -119,7 +119,7 @@ def test_a_topic_that_comes_back_or_is_new_loses_nothing_where_kafka_deleted_its
     trim(kafka_broker, new, 32)
     configure(lab, kafka_broker, stays, other, new, options="max_offsets_per_trigger: 10\n")
     land(lab)
-    assert f"{new}/0: new to this sink, begins at its first record" in lab.log_text()
+    assert f"{new}/0: new; reading from the first record" in lab.log_text()
     assert Counter(text.split("/")[0] for text in lab.messages()) == {stays: 4, other: 40, new: 3}
     assert lost(lab) == []
 

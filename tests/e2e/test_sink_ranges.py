@@ -121,7 +121,7 @@ def test_a_range_behind_the_end_of_the_partition_is_refused(
     send(kafka_broker.bootstrap, topic, 0, 5)
     # An hour passes when the end is known, and not while the broker is asked for it.
     reader = RangeReader(consumer, clock=lambda: 0.0 if reader._ended_at is None else 3600.0)
-    with pytest.raises(SinkError, match="the partition ends at 5 now, before the end of what was planned"):
+    with pytest.raises(SinkError, match="the partition now ends at 5, before the end of the planned batch"):
         offsets(reader, OffsetRange(topic, 0, 3, 8))
     with pytest.raises(SinkError, match="it has the offsets 0 to 4 now"):
         offsets(RangeReader(consumer), OffsetRange(topic, 0, 9, 12))
@@ -140,6 +140,6 @@ def test_a_topic_that_is_deleted_is_refused_or_its_range_is_lost(
 
 def test_a_consumer_that_gets_no_answer_is_not_waited_for_for_ever(topic_name: str) -> None:
     consumer = Consumer({"bootstrap.servers": "127.0.0.1:1", "group.id": "not-used", "log_level": 0})
-    with pytest.raises(SinkError, match=r"topic .*, offsets 0 to 4: Kafka has not answered for 1 s"):
+    with pytest.raises(SinkError, match=r"topic .*, offsets 0 to 4: no response from Kafka for 1 s"):
         offsets(RangeReader(consumer, patience=1.0), OffsetRange(topic_name, 0, 0, 5))
     consumer.close()

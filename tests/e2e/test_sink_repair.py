@@ -78,7 +78,7 @@ def test_a_killed_repair_is_demanded_again_and_lands_what_was_missing(lab: SinkL
     message = lab.refused()
     assert f"the table {lab.lines} was restored to an earlier version" in message
     assert "spark-sink repair --from-kafka" in message
-    assert repair(lab, "--dry-run").startswith(f"{missing} records are in no table")
+    assert repair(lab, "--dry-run").startswith(f"{missing} records are missing")
     assert lab.counts() == counts
 
     killed_repair(lab)
@@ -86,7 +86,7 @@ def test_a_killed_repair_is_demanded_again_and_lands_what_was_missing(lab: SinkL
     assert "the repair was not completed" in message
     assert "spark-sink repair --from-kafka" in message
 
-    assert "records were missing and have landed" in repair(lab)
+    assert "missing records" in repair(lab)
     lab.expect_all()
     assert Counter(reason for _, reason in lab.bad_values()) == {"not JSON": 2, "no @timestamp": 2}
     lab.send_lines(100)
@@ -105,7 +105,7 @@ def test_beside_an_idle_run_a_repair_lands_and_run_ends_before_it_lands_anything
     lab.expect_all()
     lab.send_lines(10)
     assert lab.wait() == 1
-    assert "another process has written to the table" in lab.log_text()
+    assert "another process is writing to the table" in lab.log_text()
     assert lab.counts() == (100, 0)
     lab.land()
     lab.expect_all()
@@ -130,7 +130,7 @@ def test_of_a_recreated_topic_every_record_lands_however_long_it_is(lab: SinkLab
     repair(lab)
     lab.expect_all()
     lab.send_lines(30)
-    assert "Move that checkpoint away: a new one continues" in lab.refused()
+    assert "Move the checkpoint away; a new one resumes" in lab.refused()
     lab.checkpoint.rename(lab.directory / "old")
     lab.land()
     lab.checkpoint.rename(lab.directory / "older")

@@ -169,7 +169,7 @@ def test_a_restored_table_is_refused(lab: SinkLab) -> None:
 def test_repair_lands_what_the_restored_table_lacks_and_nothing_twice(lab: SinkLab) -> None:
     done = spark_sink(lab, "repair", "--from-kafka")
     assert done.returncode == 0, done.stderr
-    assert "records were missing and have landed" in done.stderr.splitlines()[-1]
+    assert "missing records" in done.stderr.splitlines()[-1]
     assert len(set(lab.messages())) == len(lab.messages())
 
 

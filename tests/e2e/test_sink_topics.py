@@ -59,7 +59,7 @@ def test_a_topic_that_was_left_out_and_is_back_lands_each_record_once(lab: SinkL
         )
         lab.start("--available-now")
         assert lab.wait() == 0, lab.log_text()
-    assert f"{back}/0: the checkpoint does not name these partitions" in lab.log_text()
+    assert f"{back}/0: missing from the checkpoint" in lab.log_text()
     assert ends(lab) == {stays: {"0": 9}, back: {"0": 9}}
     assert lab.messages() == sorted(expected)
 

@@ -18,12 +18,12 @@ MAX_README_LINES = 150
 # Messages of the sink that a page quotes, so that a reader finds the page by them.
 QUOTED = {
     "guides/cluster.md": (
-        "a jar is missing: under spark-submit name its package by --packages",
+        "a jar is missing: add its package by --packages",
         "Spark has no file system for this kind of path",
         "views need Delta's jar, and Spark does not have it",
     ),
-    "guides/sink.md": ("not answered:", "files remembered:", "the disk is full"),
-    "guides/views.md": ("came later than its watermark allows",),
+    "guides/sink.md": ("no answer:", "remembered files:", "the disk is full"),
+    "guides/views.md": ("rows older than the watermark",),
 }
 
 LINK = re.compile(r"\]\(([^)\s]*)\)")

@@ -101,9 +101,9 @@ def context(asked: Asked, stream: Stream) -> None:
     names, lines = asked.parameters, number(asked.parameters, "lines", 20, MAX_CONTEXT)
     ts = moment(names.get("ts", ""), datetime.now(UTC))
     if ts is None or not names.get("offset", "").isdecimal() or not names.get("file_id"):
-        raise SinkError("the line has no time, file id or offset: the lines around it cannot be found")
+        raise SinkError("cannot find the surrounding lines: the line has no time, file id or offset")
     if not 1 < ts.year < 9999:
-        raise SinkError(f"the time of the line is {ts.isoformat()}: the lines around it cannot be found")
+        raise SinkError(f"cannot find the surrounding lines: the time of the line is {ts.isoformat()}")
     row = {name: names.get(name) for name in ("host", "path", "file_id")}
     place: Row = {**row, "ts": ts, "offset": int(names["offset"][:19])}
     snapshot = asked.source.snapshot(Query())

@@ -46,13 +46,13 @@ def question(parameters: Mapping[str, str], now: datetime) -> Question:
     """Return the question of a request. Raises SinkError."""
     for name in ("q", "where"):
         if len(parameters.get(name, "")) > MAX_CHARACTERS:
-            raise SinkError(f"the search is too long: it may have {MAX_CHARACTERS} characters")
+            raise SinkError(f"the search is too long (maximum: {MAX_CHARACTERS} characters)")
     since, until = (moment(parameters.get(name, ""), now) for name in ("since", "until"))
     if since and until and since > until:
         raise SinkError(f"the time range is empty: it begins at {since.isoformat()} and ends at {until.isoformat()}")
     typed = terms.parse(parameters.get("q", ""))
     if len(typed) > MAX_TERMS:
-        raise SinkError(f"the search has {len(typed)} words: it may have {MAX_TERMS}")
+        raise SinkError(f"the search has {len(typed)} words (maximum: {MAX_TERMS})")
     return Question(since, until, typed, parameters.get("where", "").strip())
 
 
@@ -60,7 +60,7 @@ def number(parameters: Mapping[str, str], name: str, usual: int, most: int) -> i
     """Return a number from 1 to `most`. Raises SinkError."""
     text = parameters.get(name, str(usual))
     if not text.isdecimal() or len(text) > 9 or not 1 <= int(text) <= most:
-        raise SinkError(f"{name} is {text[:20]!r}: it may be 1 to {most}")
+        raise SinkError(f"{name} is {text[:20]!r}: must be 1 to {most}")
     return int(text)
 
 

@@ -51,7 +51,9 @@ class SearchPage:
     token: str = ""
     _working: Slots = field(default_factory=lambda: Slots(Semaphore(_WORKING)))
     _following: Slots = field(
-        default_factory=lambda: Slots(Semaphore(_FOLLOWING), f"{_FOLLOWING} readers follow already: try again later")
+        default_factory=lambda: Slots(
+            Semaphore(_FOLLOWING), f"too many followers (maximum: {_FOLLOWING}): try again later"
+        )
     )
     _downloading: Slots = field(default_factory=lambda: Slots(Semaphore(_DOWNLOADING)))
 
@@ -78,7 +80,7 @@ class SearchPage:
             "parquet": (answers.parquet_file, "application/vnd.apache.parquet"),
         }
         if (kind := request.query.get("format", "ndjson")) not in kinds:
-            raise RefusedRequest(400, f"format is {kind[:20]!r}: it may be {' or '.join(kinds)}")
+            raise RefusedRequest(400, f"format is {kind[:20]!r}: must be {' or '.join(kinds)}")
         work, content_type = kinds[kind]
         stream = Stream(partial(_answer, work, self._asked(request)), self._downloading, is_document=True)
         return Response(200, content_type, stream.body())
@@ -104,7 +106,7 @@ class SearchPage:
             raise RefusedRequest(403, "the request comes from a page of another site")
         given = request.headers.get("authorization", "").removeprefix("Bearer ")
         if self.token and not hmac.compare_digest(given.encode(), self.token.encode()):
-            text = "the token is missing or wrong: ui.token in the sink's configuration has it"
+            text = "the token is missing or wrong: use ui.token of the sink's configuration"
             raise RefusedRequest(401, text, {"WWW-Authenticate": "Bearer"})
         return handler(request)
 
@@ -130,7 +132,7 @@ def serve(config: SinkConfig | None, tables: Sequence[str] | None, port: int | N
     try:
         if not token and not _is_loopback(options.host):
             raise SinkError(
-                f"ui.host: {options.host} is reached from other machines: set ui.token, or ui.host: localhost"
+                f"ui.host: {options.host} is reachable from other machines: set ui.token, or ui.host: localhost"
             )
         server.listen_on(options.host, port)
         with stop_signals(stopping):
@@ -140,8 +142,8 @@ def serve(config: SinkConfig | None, tables: Sequence[str] | None, port: int | N
                 pass
     except OSError as error:
         raise SinkError(
-            f"cannot listen on {options.host}:{port}: {error.strerror or error}; set ui.host and ui.port to what is "
-            "free on this machine"
+            f"cannot listen on {options.host}:{port}: {error.strerror or error}; set ui.host and ui.port to a free "
+            "address of this machine"
         ) from error
     finally:
         server.close()
@@ -151,7 +153,7 @@ def serve(config: SinkConfig | None, tables: Sequence[str] | None, port: int | N
 def _announce(source: Source, host: str, port: int, *, needs_token: bool) -> None:
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
     asks = "; it asks for ui.token" if needs_token else ""
-    logger.info("the page to search %s is at %s%s; Ctrl+C ends it", source.title, address, asks)
+    logger.info("serving the search page of %s at %s%s; press Ctrl+C to stop", source.title, address, asks)
 
 
 def _is_loopback(host: str) -> bool:

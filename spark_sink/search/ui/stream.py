@@ -108,8 +108,8 @@ class Stream:
         except (SinkError, ConfigError, ValueError) as error:
             self._fail(visible(str(error)))
         except Exception:
-            logger.exception("search page: the answer could not be made")
-            self._fail("the answer could not be made; the log has the reason")
+            logger.exception("search page: cannot create the answer")
+            self._fail("cannot create the answer; the log has the reason")
         with self._changed:
             self._is_over = True
             self._changed.notify_all()

@@ -34,7 +34,10 @@ def test_a_failure_has_what_was_done_what_it_means_and_sparks_reason() -> None:
         ("No space left on device", "the disk is full"),
         ('UnsupportedFileSystemException: No FileSystem for scheme "s3x"', "no file system for this kind of path"),
         ("[JAVA_GATEWAY_EXITED] Java gateway process exited before sending its port number.", "spark.jars.packages"),
-        ("Caused by: java.lang.NoSuchMethodError: 'void a.b.C.<init>(int)'", "a jar is for another release of Spark"),
+        (
+            "Caused by: java.lang.NoSuchMethodError: 'void a.b.C.<init>(int)'",
+            "a jar was built for another Spark version",
+        ),
         (
             "org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)",
             "lower max_offsets_per_trigger",

@@ -61,7 +61,7 @@ def test_offsets_are_the_bounds(config: SinkConfig) -> None:
 
 @pytest.mark.parametrize(
     ("offsets", "message"),
-    [({0: 5}, "stop_offsets names no end of logs/1"), ({0: 5, 1: 5, 9: 1}, "stop_offsets names logs/9, which is not")],
+    [({0: 5}, "stop_offsets has no end for logs/1"), ({0: 5, 1: 5, 9: 1}, "stop_offsets names logs/9, which is not")],
 )
 def test_every_partition_needs_an_end_and_every_end_a_partition(
     config: SinkConfig, offsets: dict[int, int], message: str
@@ -72,5 +72,5 @@ def test_every_partition_needs_an_end_and_every_end_a_partition(
 
 def test_a_time_ends_at_its_first_record_or_where_the_partition_ends_now(config: SinkConfig) -> None:
     bounds = resolve(replace(config, stop="timestamp", stop_timestamp=TEN), BROKER, THERE)
-    note = "logs/1 has no record of stop_timestamp or later: ends where it ends now"
+    note = "logs/1 has no record at or after stop_timestamp; stopping at its current end"
     assert bounds == Bounds({A: 1, B: 50}, (note,))

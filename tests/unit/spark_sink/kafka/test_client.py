@@ -91,7 +91,7 @@ def test_a_raw_setting_of_producers_is_refused_at_the_start() -> None:
 @pytest.mark.parametrize("make", [consumer, admin])
 def test_a_setting_that_librdkafka_refuses_is_reported(make: Any) -> None:
     options = client_options(source(librdkafka={"security.protocol": "nonsense"}))
-    with pytest.raises(SinkError, match=r"Kafka's client does not take these settings: .*nonsense"):
+    with pytest.raises(SinkError, match=r"librdkafka rejects these settings: .*nonsense"):
         make(options)
 
 

@@ -16,18 +16,18 @@ PLAINTEXT = KafkaError(KafkaError._TRANSPORT, "SSL handshake failed: connecting 
 @pytest.mark.parametrize(
     ("error", "message"),
     [
-        (NO_TOKEN, "there is no token for Kafka"),
-        (MECHANISM, "look at kafka.sasl.mechanism"),
+        (NO_TOKEN, "no token for Kafka"),
+        (MECHANISM, "check kafka.sasl.mechanism"),
         (ALERT, "the broker refuses the client's certificate"),
-        (PLAINTEXT, "does not speak TLS"),
-        (KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED), "may not use the consumer group"),
-        (KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED), "may not read the topic"),
-        (KafkaError(KafkaError.CLUSTER_AUTHORIZATION_FAILED), "may not do this"),
-        (KafkaError(KafkaError.NON_EMPTY_GROUP), "another program consumes as this group"),
-        (KafkaError(KafkaError.NOT_COORDINATOR), "no broker coordinates the group"),
-        (KafkaError(KafkaError._UNKNOWN_PARTITION), "Kafka does not have the topic"),
+        (PLAINTEXT, "does not use TLS"),
+        (KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED), "lack the permission to use the consumer group"),
+        (KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED), "lack the permission to read the topic"),
+        (KafkaError(KafkaError.CLUSTER_AUTHORIZATION_FAILED), "lack the required permission"),
+        (KafkaError(KafkaError.NON_EMPTY_GROUP), "another program uses this consumer group"),
+        (KafkaError(KafkaError.NOT_COORDINATOR), "the group has no coordinator"),
+        (KafkaError(KafkaError._UNKNOWN_PARTITION), "the topic does not exist"),
         (KafkaError(KafkaError.OFFSET_OUT_OF_RANGE), "set lost_offsets: continue"),
-        (KafkaError(KafkaError._TIMED_OUT), "Kafka does not answer"),
+        (KafkaError(KafkaError._TIMED_OUT), "Kafka is not responding"),
     ],
 )
 def test_what_the_client_reports_is_put_into_words_with_the_option(error: KafkaError, message: str) -> None:

@@ -118,7 +118,7 @@ def test_a_partition_that_ends_earlier_than_before_is_refused_or_stays_where_it_
     lab = PlannerLab()
     lab.ends()
     lab.broker.end[B] = 19
-    with pytest.raises(SinkError, match="logs/1: Kafka ends before what has landed"):
+    with pytest.raises(SinkError, match="logs/1: Kafka's end is before the landed offsets"):
         lab.ends()
     careless = PlannerLab(may_lose=True)
     careless.ends()

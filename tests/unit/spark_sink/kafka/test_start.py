@@ -39,7 +39,7 @@ def test_a_time_begins_at_its_first_record_and_at_the_end_where_there_is_none(
     broker.times = {("logs", 0): [TEN_MS - 2, TEN_MS - 1, TEN_MS, TEN_MS], ("logs", 1): [TEN_MS - 1] * 50}
     start = resolve(replace(config, start="timestamp", start_timestamp=TEN), broker, THERE)
     assert begins(start) == {"logs": {"0": 102, "1": 50}}
-    assert start.notes == ("logs/1 has no record of start_timestamp or later: begins at its end",)
+    assert start.notes == ("logs/1 has no record at or after start_timestamp; reading from its end",)
 
 
 def test_a_record_that_comes_while_the_time_is_looked_up_is_not_skipped(config: SinkConfig, broker: FakeBroker) -> None:
@@ -58,7 +58,7 @@ def test_offsets_are_taken_as_named_and_what_is_not_named_begins_at_its_first_re
 ) -> None:
     start = resolve(replace(config, start="offsets", start_offsets={"logs": {0: 150}}), broker, THERE)
     assert begins(start) == {"logs": {"0": 150, "1": 0}}
-    assert start.notes == ("start_offsets names no offset of logs/1: begins at its first record",)
+    assert start.notes == ("start_offsets has no offset for logs/1; reading from its first record",)
 
 
 def test_the_first_and_the_end_may_stand_among_offsets(config: SinkConfig, broker: FakeBroker) -> None:
@@ -110,7 +110,7 @@ def test_a_groups_offsets_are_those_of_the_topics_that_are_read(config: SinkConf
     broker.groups = {"old": {("logs", 0): 170, ("others", 0): 3}}
     start = resolve(replace(config, start="committed", start_group="old"), broker, THERE)
     assert begins(start) == {"logs": {"0": 170, "1": 0}}
-    assert start.notes == ("the group old names no offset of logs/1: begins at its first record",)
+    assert start.notes == ("the group old has no offset for logs/1; reading from its first record",)
 
 
 def test_without_a_group_of_its_own_the_monitoring_group_is_meant(config: SinkConfig, broker: FakeBroker) -> None:
@@ -120,7 +120,7 @@ def test_without_a_group_of_its_own_the_monitoring_group_is_meant(config: SinkCo
 
 def test_a_group_without_offsets_of_these_topics_is_refused(config: SinkConfig, broker: FakeBroker) -> None:
     broker.groups = {"old": {("others", 0): 3}}
-    with pytest.raises(Refused, match="the group old has committed no offset"):
+    with pytest.raises(Refused, match="the group old has no committed offsets"):
         resolve(replace(config, start="committed", start_group="old"), broker, THERE)
 
 
@@ -133,5 +133,5 @@ def test_a_table_goes_on_where_it_ends_and_new_partitions_begin_at_their_first_r
 
 
 def test_a_table_that_ends_behind_the_topics_end_is_of_another_topic(config: SinkConfig, broker: FakeBroker) -> None:
-    with pytest.raises(Refused, match=r"behind the end: topic logs, partition 1: wanted 900.*repair --from-kafka"):
+    with pytest.raises(Refused, match=r"beyond the end: topic logs, partition 1: wanted 900.*repair --from-kafka"):
         resolve(replace(config, start="table"), broker, THERE, {("logs", 1): 900})

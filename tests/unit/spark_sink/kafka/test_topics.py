@@ -31,7 +31,7 @@ def test_what_is_read_is_what_is_there_of_what_is_named(kafka: KafkaSource, part
         (source(topics=("other", "logs-a")), []),
         (source(topics=("other", "new", "b-new")), ["topic b-new", "topic new"]),
         (source(topics_pattern=".*-a"), []),
-        (source(topics_pattern="new-.*"), ["a topic like 'new-.*'"]),
+        (source(topics_pattern="new-.*"), ["a topic that matches 'new-.*'"]),
         (source(partitions={"logs-b": (0, 1)}), []),
         (source(partitions={"logs-b": (1, 2), "new": (0,)}), ["partition logs-b/2", "partition new/0"]),
     ],
@@ -71,8 +71,8 @@ def test_the_wait_is_reported_once_for_each_set_of_missing_topics() -> None:
     ]
     for text in logged[:2]:
         assert text.endswith(
-            ": Kafka does not have it yet, or does not show it to these credentials. Nothing is landed before it "
-            "exists; if it is not to exist, correct `kafka` in the configuration"
+            ": does not exist, or these credentials lack the permission to see it. Nothing lands until then. Create "
+            "it, or correct `kafka` in the configuration"
         )
 
 

@@ -86,7 +86,7 @@ def test_deleted_tables_are_refused_with_their_checkpoint_and_made_again_with_a_
     for path in paths:
         shutil.rmtree(path)
     message = (
-        rf"{paths[0]} and the marks table {paths[2]} are missing, but .* bring both .* or move the checkpoint away"
+        rf"{paths[0]} and the marks table {paths[2]} are missing, but .* restore both .* or move the checkpoint away"
     )
     with pytest.raises(Refused, match=message):
         landed.start()
@@ -100,9 +100,9 @@ def test_deleted_tables_are_refused_with_their_checkpoint_and_made_again_with_a_
 
 def test_a_deleted_table_that_the_marks_know_is_refused_with_either_checkpoint(landed: LandingLab) -> None:
     shutil.rmtree(landed.config.table.path)
-    with pytest.raises(Refused, match=r"is missing, so rows that count as landed are missing\. Run spark-sink repair"):
+    with pytest.raises(Refused, match=r"is missing, so landed rows are missing\. Run spark-sink repair"):
         landed.start()
     shutil.rmtree(landed.config.dead_letter_path)
     set_checkpoint(landed, "new")
-    with pytest.raises(Refused, match=r"is missing, so rows that count as landed are missing\. Run spark-sink repair"):
+    with pytest.raises(Refused, match=r"is missing, so landed rows are missing\. Run spark-sink repair"):
         landed.start()

@@ -263,7 +263,9 @@ def overtake_checkpoint(lab: LandingLab) -> None:
 def test_an_older_checkpoint_is_renamed_after_another_one_went_on(lab: LandingLab) -> None:
     overtake_checkpoint(lab)
     lab.start()
-    assert "it resumes topic logs, partition 0 at 1, and up to 2 has landed. It was renamed to" in lab.logged[-2]
+    assert (
+        "it resumes topic logs, partition 0 at 1, but offsets up to 2 have landed. It was renamed to" in lab.logged[-2]
+    )
     lab.send(without_file(lab))
     assert [lab.land().rows, len(lab.rows())] == [1, 3]
 
@@ -274,7 +276,7 @@ def test_an_older_checkpoint_that_cannot_be_renamed_is_moved_away_by_hand(lab: L
     overtake_checkpoint(lab)
     path = Path(lab.config.checkpoint.path)
     path.parent.chmod(0o555)
-    message = f"{path} was set back, .*: Permission denied. Move all that is in it away"
+    message = f"{path} was set back, .*: Permission denied. Move its contents away"
     with without_capabilities(), pytest.raises(Refused, match=message):
         lab.start()
     path.parent.chmod(0o755)

@@ -18,7 +18,7 @@ from tests.unit.spark_sink.landing.landing_lab import Killed, LandingLab
 
 # What is on disk then differs; killed before the bad records is as killed after the rows.
 MOMENTS = ["before rows", "after rows", "after bad", "after marks"]
-SECOND_RUN = "another process has written to the table .*_marks since .* a second spark-sink run with these tables"
+SECOND_RUN = "another process is writing to the table .*_marks: a second spark-sink run"
 each_moment = pytest.mark.parametrize("moment", MOMENTS)
 
 
@@ -90,7 +90,7 @@ def test_a_lost_checkpoint_loses_nothing(lab: LandingLab, moment: str) -> None:
         lab.land(moment)
     new_checkpoint(lab, "earliest")
     lab.start()
-    assert f"the checkpoint {lab.config.checkpoint.path} is new: it begins where the marks end" in lab.logged[-2:][0]
+    assert f"the checkpoint {lab.config.checkpoint.path} is new; resuming where the marks end" in lab.logged[-2:][0]
     send_a_batch(lab, 100)
     lab.land()
     expect_all(lab)
@@ -155,8 +155,8 @@ def test_a_checkpoint_that_was_set_back_is_renamed_and_a_new_one_continues(lab: 
     path = Path(lab.config.checkpoint.path)
     path.with_name(f"{path.name}.1").mkdir()  # of an earlier time
     lab.start()
-    assert f"{lab.config.table.path} has batch 1 of it, and it knows no batch after 0" in lab.logged[0]
-    assert f"renamed to {path}.2, and a new one continues" in lab.logged[0]
+    assert f"{lab.config.table.path} has batch 1, but the last planned batch is 0" in lab.logged[0]
+    assert f"renamed to {path}.2; a new one resumes" in lab.logged[0]
     assert [(path.with_name(f"{path.name}.2") / "offsets" / "0").exists(), (path / "offsets" / "0").exists()] == [
         True,
         False,
@@ -180,7 +180,7 @@ def test_a_checkpoint_that_was_set_back_before_a_batch_of_repeats_is_renamed(lab
     shutil.rmtree(path)
     backup.rename(path)
     lab.start()
-    assert f"{lab.config.state_path} has batch 0 of it, and it knows no batch after -1" in lab.logged[-2]
+    assert f"{lab.config.state_path} has batch 0, but the last planned batch is -1" in lab.logged[-2]
     send_a_batch(lab, 50)
     lab.land()
     send_a_batch(lab, 100)
@@ -191,7 +191,7 @@ def test_a_checkpoint_that_was_set_back_before_a_batch_of_repeats_is_renamed(lab
 def test_a_checkpoint_that_was_set_back_is_refused_where_the_marks_are_lost_too(lab: LandingLab) -> None:
     set_back(lab)
     lab.delta(lab.config.state_path).delete()
-    with pytest.raises(Refused, match=r"has batch 1 of it, and it knows no batch after 0\. .*start: table"):
+    with pytest.raises(Refused, match=r"has batch 1, but the last planned batch is 0\. .*start: table"):
         lab.start()
     assert Path(lab.config.checkpoint.path).exists()
 
@@ -202,7 +202,7 @@ def test_without_checkpoint_and_marks_rows_are_not_landed_again(lab: LandingLab)
     lab.land()
     lab.delta(lab.config.state_path).delete()
     new_checkpoint(lab, "earliest")
-    with pytest.raises(Refused, match=r"has rows of logs already.* does not know these topics.*start: table"):
+    with pytest.raises(Refused, match=r"already has rows of logs.* has no entry for these topics.*start: table"):
         lab.start()
 
 
@@ -212,7 +212,7 @@ def test_a_restored_table_is_refused_and_the_repair_named(lab: LandingLab) -> No
         send_a_batch(lab, 50 * number)
         lab.land()
     lab.delta().restore(1)
-    with pytest.raises(Refused, match=r"its version 4 is a RESTORE.*repair --from-kafka"):
+    with pytest.raises(Refused, match=r"version 4 is a RESTORE.*repair --from-kafka"):
         lab.start()
 
 
@@ -220,7 +220,7 @@ def test_a_table_with_a_column_of_another_type_is_refused_and_stays_as_it_is(lab
     rows = {"date": [date(2026, 11, 21)], "topic": ["logs"], "partition": [0], "kafka_offset": [0], "doc": [1]}
     write_deltalake(lab.config.table.path, pa.table(rows), partition_by=["date"])
     lab.config = replace(lab.config, start="table")
-    with pytest.raises(Refused, match=r"the column doc of the table \S+ is bigint, and the configuration has string"):
+    with pytest.raises(Refused, match=r"the column doc of the table \S+ is bigint, but string in the configuration"):
         lab.start()
     assert lab.delta().version() == 0
 
@@ -246,7 +246,7 @@ def test_tables_without_marks_are_adopted(lab: LandingLab, make_lab: Callable[..
     lab.land()
     lab.delta(lab.config.state_path).delete()
     lab.start()
-    assert "reading which files the rows came from" in lab.logged[-1]
+    assert "rebuilding the marks from the rows" in lab.logged[-1]
     lab.send_lines(40, 50)
     assert lab.land().repeats == 1
     lab.start()

@@ -53,7 +53,7 @@ def test_without_its_marks_a_template_does_not_know_its_tables(routed: LandingLa
     routed.send_lines(0, topic="a")
     routed.land()
     routed.delta(routed.config.state_path).delete()
-    with pytest.raises(Refused, match="only it knows the tables"):
+    with pytest.raises(Refused, match="it has the only list of the tables"):
         routed.start()
 
 
@@ -63,7 +63,9 @@ def test_without_marks_and_checkpoint_nothing_lands_again_in_the_tables_of_a_tem
     routed.land()
     lose(routed)
     routed.start()
-    with pytest.raises(Refused, match=rf"{path(routed, 'a')} has rows of a, and the marks table .* does not know"):
+    with pytest.raises(
+        Refused, match=rf"{path(routed, 'a')} has rows of a, but the marks table .* has no entry for it"
+    ):
         routed.land()
     assert routed.lines(path(routed, "a")) == [("f", 0)]
 
@@ -75,7 +77,7 @@ def test_bad_records_alone_do_not_show_where_the_tables_of_a_template_end(routed
     routed.land()
     lose(routed)
     routed.config = replace(routed.config, start="table")
-    with pytest.raises(Refused, match="only it knows the tables"):
+    with pytest.raises(Refused, match="it has the only list of the tables"):
         routed.start()
 
 

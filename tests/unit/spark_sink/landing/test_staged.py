@@ -106,7 +106,7 @@ def test_without_rows_to_leave_out_the_files_stay(lab: StagedLab) -> None:
 def test_a_name_that_is_taken_is_refused(lab: StagedLab) -> None:
     lab.log.append(lab.stage(1).files, TxnId("q", 5))
     for batch in (4, 5):
-        with pytest.raises(Refused, match="has batch 5 of this checkpoint already"):
+        with pytest.raises(Refused, match="already has batch 5 of this checkpoint"):
             lab.log.append(lab.stage(2).files, TxnId("q", batch))
     assert lab.landed() == [1]
 
@@ -116,6 +116,6 @@ def test_two_that_commit_one_batch_at_the_same_time_do_not_both_land(lab: Staged
     assert table is not None
     other = CommitLog(lab.log.location, table)
     lab.log.append(lab.stage(1).files, TxnId("q", 0))
-    with pytest.raises(Refused, match="has batch 0 of this checkpoint already"):
+    with pytest.raises(Refused, match="already has batch 0 of this checkpoint"):
         other.append(lab.stage(2).files, TxnId("q", 0))
     assert lab.landed() == [1]

@@ -117,8 +117,8 @@ def test_a_batch_that_takes_longer_than_the_retention_loses_no_file(
     age_all(lab, 20)
     assert maintain(lab) == 0
     assert [data_files(table) for table in tables(lab)] == names
-    (warning,) = [record for record in caplog.records if "is not committed yet" in record.message]
-    assert "start it: the files are deleted after it has landed" in warning.message
+    (warning,) = [record for record in caplog.records if "is not committed" in record.message]
+    assert "start it; the files are deleted after the batch has landed" in warning.message
 
 
 @contextmanager

@@ -99,7 +99,7 @@ def test_lines_of_last_year_that_landed_today_are_new(table: Table) -> None:
 def test_of_two_folds_at_the_same_time_one_fails_and_nothing_is_lost(table: Table) -> None:
     first, second = fold.read(table, FORGET), fold.read(table, FORGET)
     first.commit()
-    with pytest.raises(Conflict, match="another process has removed or changed part-"):
+    with pytest.raises(Conflict, match="another process removed or changed part-"):
         second.commit()
     assert offsets(table) == {"a": 200, "b": 5}
 

@@ -22,7 +22,7 @@ def test_it_reaches_from_kafkas_first_record_to_what_has_landed(config: SinkConf
     repairable = range_to_read(config, broker, {A, B}, {A: 900, B: 60})
     assert (repairable.starts, repairable.ends, repairable.offsets) == ({A: 100, B: 0}, {A: 900, B: 50}, 850)
     assert repairable.shorter == {B: 50}
-    assert repairable.notes == ("Kafka has deleted logs/0 before 100: what the tables lack of that stays lost",)
+    assert repairable.notes == ("Kafka has deleted logs/0 before 100: rows missing from there are lost",)
 
 
 def test_what_kafka_has_no_more_or_that_never_landed_is_not_read(config: SinkConfig, broker: FakeBroker) -> None:
@@ -49,7 +49,7 @@ def test_what_lies_before_the_configured_beginning_is_not_missing(
     repairable = range_to_read(replace(config, **start), broker, {A, B}, {A: 900, B: 50})
     assert repairable.starts == starts
     warned = start["start"] == "latest" or -1 in start.get("start_offsets", {}).get("logs", {}).values()
-    assert any("counts as missing" in note for note in repairable.notes) is warned
+    assert any("count as missing" in note for note in repairable.notes) is warned
 
 
 @pytest.mark.parametrize(

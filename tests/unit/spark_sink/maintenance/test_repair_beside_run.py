@@ -16,7 +16,9 @@ from log_shipper.spark_sink.storage.tables import Unnamed
 from tests.unit.spark_sink.landing.landing_lab import LandingLab, OpenStand
 
 LEVEL = ColumnConfig(name="level", path="level", type="int", required=True)
-REFUSED = r"another process has written to the table .*_marks since .*Stop the others, or let them end, and start this"
+REFUSED = (
+    r"another process is writing to the table .*_marks: .*Stop the other process, or let it finish, and start this"
+)
 
 
 @pytest.fixture

@@ -102,15 +102,15 @@ old            0       9      -    -                     -
 
 TABLE        PATH          VERSION   ROWS     SIZE  FILES  SMALL  DATES
 lines        /data/lines        12  1,200  3.0 MiB      4      3  2, 2026-11-20 to 2026-11-21
-view errors  /data/errors        -      -        -      -      -  not there yet
+view errors  /data/errors        -      -        -      -      -  does not exist yet
 
  ROWS  BAD BECAUSE
 1,234  not JSON
     1  no @timestamp
 
-files remembered: 2,000, 683.6 KiB in the job's memory
+remembered files: 2,000, 683.6 KiB of memory
 
-not answered: Kafka does not answer
+no answer: Kafka does not answer
 """
     )
 
@@ -121,7 +121,7 @@ def test_a_table_of_very_many_files_comes_with_advice(files: int, too_many: bool
     days = (DateFiles(date(2026, 11, 21), files, files, files, 1, 1),)
     report = document(replace(FULL, tables=(TableStatus(known, Sizes(1, AT, True, days)),)))
     assert report["tables"][0]["too_many_files"] is too_many
-    assert ("\nlines web: its 20,001 files slow each query and each start: run" in text(report)) is too_many
+    assert ("\nlines web: 20,001 files slow down queries and starts: run" in text(report)) is too_many
 
 
 def test_before_the_first_run_there_is_no_batch() -> None:

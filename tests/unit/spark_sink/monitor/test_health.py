@@ -18,25 +18,25 @@ def judged(silent: float = 1.0, stalled: float = 1.0, lags: Sequence[int | None]
 
 def test_a_sink_that_lands_is_ok() -> None:
     assert judged() == Health(
-        "ok", "Lines land. The last batch had 1,200 rows, 4 seconds ago; by then nothing was behind."
+        "ok", "Lines land. The last batch, 4 seconds ago, had 1,200 rows; no records were behind then."
     )
 
 
 def test_a_sink_without_new_records_is_ok() -> None:
-    assert judged(last_batch=None) == Health("ok", "The query runs, and Kafka has nothing new.")
+    assert judged(last_batch=None) == Health("ok", "The query is running; Kafka has no new records.")
 
 
 @pytest.mark.parametrize("streaming", [True, False])
 def test_a_sink_without_progress_is_failing(streaming: bool) -> None:
     state = judged(silent=720.0, stalled=720.0, streaming=streaming)
     assert state.state == "failing"
-    assert state.text.startswith("The sink has made no progress for 12 minutes, and 5 minutes is the limit: nothing")
+    assert state.text.startswith("The sink has made no progress for 12 minutes (limit: 5 minutes); nothing")
 
 
 def test_a_batch_that_takes_long_and_makes_progress_is_degraded() -> None:
     state = judged(silent=720.0, stalled=31.0)
     assert state.state == "degraded"
-    assert state.text.startswith("No batch has ended for 12 minutes: the one that runs is large, or slow.")
+    assert state.text.startswith("No batch has finished for 12 minutes: the current one is large or slow.")
 
 
 def test_a_start_is_starting() -> None:
@@ -46,16 +46,16 @@ def test_a_start_is_starting() -> None:
 def test_a_start_that_waits_names_what_is_missing() -> None:
     state = judged(streaming=False, missing=("topic a", "topic b", "topic c", "topic d"))
     assert state.state == "starting"
-    assert state.text.startswith("Waiting for topic a, topic b, topic c and 1 more. Nothing is landed")
+    assert state.text.startswith("Waiting for topic a, topic b, topic c and 1 more. Nothing lands")
 
 
 @pytest.mark.parametrize(
     ("state", "words"),
     [
-        ({"last_bad": NOW - 30}, "Records could not be parsed, the last ones 30 seconds ago"),
-        ({"last_lost": NOW - 30, "lost": 12_000}, "Kafka deleted 12,000 offsets before they were read."),
-        ({"views": {"errors": Figures(failed=True), "hosts": Figures()}}, "The view errors failed, and lines still"),
-        ({"last_group_failure": NOW - 30}, "Offsets could not be committed to the monitoring group"),
+        ({"last_bad": NOW - 30}, "Records could not be parsed (most recently 30 seconds ago)"),
+        ({"last_lost": NOW - 30, "lost": 12_000}, "Kafka deleted 12,000 offsets before they were read:"),
+        ({"views": {"errors": Figures(failed=True), "hosts": Figures()}}, "The view errors failed; lines still"),
+        ({"last_group_failure": NOW - 30}, "Cannot commit offsets to the monitoring group"),
     ],
 )
 def test_what_a_person_should_look_at_is_degraded(state: dict[str, Any], words: str) -> None:
@@ -80,7 +80,7 @@ def test_a_growing_lag_is_degraded() -> None:
     lags = [100_000 + 1000 * index for index in range(300)]
     state = judged(lags=lags, ends={("logs", 0): lags[-1]})
     assert state.state == "degraded"
-    assert state.text.startswith("The lag grows: 399,000 records are behind.")
+    assert state.text.startswith("The lag is growing: 399,000 records.")
 
 
 @pytest.mark.parametrize(

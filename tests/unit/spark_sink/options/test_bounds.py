@@ -76,13 +76,14 @@ def test_the_group_to_resume_from_is_the_sinks_own_or_another(sink: LoadSink) ->
         stop: timestamp -> 4: stop: 'timestamp' needs stop_timestamp, as in 'stop_timestamp: 2026-11-21T09:30:00Z'
         stop: offsets -> 4: stop: 'offsets' needs stop_offsets, as in 'stop_offsets: {logs: {0: 17, 1: 23}}'
         start_timestamp: 2026-11-21
-            -> 4: start_timestamp: is used only with 'start: timestamp'; here it is 'start: earliest'
+            -> 4: start_timestamp: requires 'start: timestamp', but 'start: earliest' is set
         start: latest\nstart_offsets: {logs: {0: 1}}
-            -> 5: start_offsets: is used only with 'start: offsets'; here it is 'start: latest'
-        start_group: x -> 4: start_group: is used only with 'start: committed'; here it is 'start: earliest'
-        stop_offsets: {logs: {0: 1}} -> 4: stop_offsets: is used only with 'stop: offsets'; here it is 'stop: never'
+            -> 5: start_offsets: requires 'start: offsets', but 'start: latest' is set
+        start_group: x -> 4: start_group: requires 'start: committed', but 'start: earliest' is set
+        stop_offsets: {logs: {0: 1}} -> 4: stop_offsets: requires 'stop: offsets', but 'stop: never' is set
         start: committed\nkafka.group_id: ''
-            -> 4: start: 'committed' needs start_group, the consumer group to resume from: kafka.group_id is empty
+            -> 4: start: 'committed' needs start_group, the consumer group to resume from, because kafka.group_id
+            is empty
     """),
 )
 def test_each_choice_has_its_companion_and_no_other(lab: ConfigLab, text: str, problem: str) -> None:

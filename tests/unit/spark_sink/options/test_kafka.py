@@ -78,12 +78,12 @@ def test_topics_must_not_be_named_in_two_ways(problems: Callable[[str], list[str
 
 
 PYTHONS = (
-    "Python's, which lack some of Java's syntax: write [A-Za-z] for \\p{Alpha}, \\. for \\Q.\\E, (?P<name>...) for "
+    "Python's syntax differs from Java's: write [A-Za-z] for \\p{Alpha}, \\. for \\Q.\\E, (?P<name>...) for "
     "(?<name>...)"
 )
 SETS = (
-    "has a set of characters within a set, or &&, -- or ~~, which Java's regular expressions know and Python's do not; "
-    "name the characters in one set, and write a backslash before those that are meant literally"
+    "has nested character sets, or &&, -- or ~~, which Python's regular expressions do not support; write one set, "
+    "with a backslash before literal characters"
 )
 
 
@@ -115,7 +115,7 @@ SETS = (
         topics: a\nkafka.metadata_max_age: 0 -> metadata_max_age: must be at least 1
         topics: a\nkafka.librdkafka.group.id: mine -> librdkafka.group.id: set kafka.group_id instead
         topics: a\nkafka.librdkafka: {auto.offset.reset: latest} -> librdkafka.auto.offset.reset: would lose or repeat
-            records; the checkpoint decides what is read: remove it
+            records, because the checkpoint has the offsets: remove it
         topics: a\nkafka.librdkafka: {isolation.level: read}
             -> librdkafka.isolation.level: 'read' must be one of: read_committed, read_uncommitted
         topics: a\nkafka.options: {kafka.isolation.level: read}
@@ -126,13 +126,11 @@ SETS = (
         """),
         (
             "topics_pattern: '(?<eu>a)'",
-            "topics_pattern: '(?<eu>a)' is not a regular expression: unknown extension ?<e at position 1; it is one of "
-            f"{PYTHONS}",
+            f"topics_pattern: '(?<eu>a)' is not a regular expression: unknown extension ?<e at position 1; {PYTHONS}",
         ),
         (
             "topics_pattern: '\\p{L}+'",
-            "topics_pattern: '\\\\p{L}+' is not a regular expression: bad escape \\p at position 0; it is one of "
-            f"{PYTHONS}",
+            f"topics_pattern: '\\\\p{{L}}+' is not a regular expression: bad escape \\p at position 0; {PYTHONS}",
         ),
         ("topics_pattern: '[a-z&&[^b]]'", f"topics_pattern: '[a-z&&[^b]]' {SETS}"),
         ("topics_pattern: '[[a]b]'", f"topics_pattern: '[[a]b]' {SETS}"),

@@ -99,10 +99,10 @@ def test_what_is_missing_is_named_where_it_belongs(lab: ConfigLab) -> None:
         trigger: 1s -> trigger: must be a section of options (key: value), as in 'trigger: {interval: 5s}'
         topics: [x] -> topics: unknown option; did you mean 'kafka.topics'?
         min_offsets_per_trigger: 2000000 -> min_offsets_per_trigger: is more than max_offsets_per_trigger (1000000)
-        max_trigger_delay: 1m -> max_trigger_delay: needs min_offsets_per_trigger: without it a batch waits for nothing
+        max_trigger_delay: 1m -> max_trigger_delay: requires min_offsets_per_trigger
         dedupe: false -> dedupe: must be a section of options (key: value), as in 'dedupe: {enabled: false}'
         dedupe.forget_after: 10m
-            -> dedupe.forget_after: must be at least 1h: a shipper that was away for a while sends lines again
+            -> dedupe.forget_after: must be at least 1h: a shipper resends lines after an interruption
         dedupe.forget_after: 2 weeks -> dedupe.forget_after: '2 weeks' is not a duration; write 14d, 36h, 90m or 30s
         http.port: 70000 -> http.port: must be at most 65535
         http: true -> http: must be a section of options (key: value), as in 'http: {enabled: true}'

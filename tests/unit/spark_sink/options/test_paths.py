@@ -62,7 +62,7 @@ def test_the_other_tables_lie_beside_the_table(loaded: LoadSink, table: str, bas
 def test_the_table_needs_a_directory_that_others_can_be_named_after(problems: Problems, table: str) -> None:
     (reported,) = problems(table)
     before = " before the first %{...}" if "%{" in table else ""
-    assert reported.startswith(f"shipper.yml:2: table.path: needs a directory of its own{before}, as in /data/logs: ")
+    assert reported.startswith(f"shipper.yml:2: table.path: needs its own directory{before}, as in /data/logs: ")
 
 
 @pytest.mark.parametrize(
@@ -84,12 +84,12 @@ def test_the_table_needs_a_directory_that_others_can_be_named_after(problems: Pr
         views: [{name: v, sql: x, path: /v}, {name: w, sql: x, path: /v/w}]
             -> views[1].path: '/v/w' is in the directory of the view 'v' (views[0].path)
         state.path: /data/%{[topic]}
-            -> state.path: '/data/%{[topic]}': only table.path may contain %{...}; there is one of these for all tables
+            -> state.path: '/data/%{[topic]}': only table.path may contain %{...}; this path is shared by all tables
         dead_letter.path: '' -> dead_letter.path: is empty
         state.path: '/data/a%20b'
-            -> state.path: '/data/a%20b' contains '%20', which the libraries read differently: choose another name
+            -> state.path: '/data/a%20b' contains '%20', which libraries interpret differently: choose another name
         state.path: '/data/a\b'
-            -> state.path: '/data/a\\b' contains '\\', which the libraries read differently: choose another name
+            -> state.path: '/data/a\\b' contains '\\', which libraries interpret differently: choose another name
     """),
 )
 def test_what_collides_is_reported(problems: Problems, more: str, problem: str) -> None:

@@ -30,12 +30,12 @@ def test_options_are_as_the_library_takes_them(lab: ConfigLab) -> None:
     [
         ("{aws_regoin: x}", "table.options.aws_regoin: unknown option; did you mean 'aws_region'?"),
         ("{region: x}", "table.options.region: unknown option; did you mean 'aws_region'?"),
-        ("{fs.s3a.secret.key: x}", "table.options.fs.s3a.secret.key: is a name of Hadoop's; set aws_secret_access_key"),
-        ("{fs.s3a.fast.upload: x}", "table.options.fs.s3a.fast.upload: is a name of Hadoop's; set aws_... instead"),
+        ("{fs.s3a.secret.key: x}", "table.options.fs.s3a.secret.key: is a Hadoop name; set aws_secret_access_key"),
+        ("{fs.s3a.fast.upload: x}", "table.options.fs.s3a.fast.upload: is a Hadoop name; set aws_... instead"),
         ("{azure_storage_account_key: x}", "table.options.azure_storage_account_key: unknown option; "),
         (
             "{aws_endpoint: 'http://minio:9000'}",
-            "aws_endpoint: 'http://minio:9000' is without TLS: set aws_allow_http",
+            "aws_endpoint: 'http://minio:9000' has no TLS: write https://, or set aws_allow_http",
         ),
         ("{aws_endpoint: 'minio:9000', aws_allow_http: true}", "table.options.aws_endpoint: 'minio:9000' is not a URL"),
         ("{aws_region: [a]}", "table.options.aws_region: must be a single value"),
@@ -75,7 +75,7 @@ def test_on_a_disk_the_options_of_all_stores_may_stay(lab: ConfigLab) -> None:
 )
 def test_a_setting_of_hadoops_file_systems_is_named_with_its_option(lab: ConfigLab, setting: str, option: str) -> None:
     (warning,) = lab.load(f"{S3}{setting}: x", SinkConfig).warnings
-    assert f"{setting} has no effect on the sink's own tables" in warning
+    assert f"{setting} does not apply to the sink's own tables" in warning
     assert f"set table.options.{option} too" in warning
 
 

@@ -61,7 +61,7 @@ def test_maintenance_compacts_closed_dates_and_deletes_no_rows_by_default(sink: 
 
 def test_a_short_time_travel_is_not_a_mistake_but_is_noted(sink: LoadSink) -> None:
     (note,) = sink("maintenance.vacuum.retain: 2d").notes
-    assert note.endswith("2d is less than Delta's 7d: a query or a batch that runs longer fails")
+    assert note.endswith("2d is less than Delta's 7d: queries and batches that run longer fail")
     assert sink("maintenance.vacuum: {retain: 2d, mode: off}").notes == ()
 
 
@@ -70,9 +70,9 @@ def test_a_short_time_travel_is_not_a_mistake_but_is_noted(sink: LoadSink) -> No
     rows("""
         table.partition_by: host -> table.partition_by: 'host' must be one of: date, none
         table: {partition_by: none, cluster_by: [host]}
-            -> table.cluster_by: not supported; liquid clustering needs table features (clustering, domainMetadata), and
-            the sink's tables have none, so that every reader opens them; use 'partition_by: date', whose days maintain
-            compacts, and have rows that are sorted in another way in a table of your own
+            -> table.cluster_by: not supported; liquid clustering needs table features (clustering, domainMetadata),
+            which the sink does not use, to support every reader; use 'partition_by: date', and copy rows to another
+            table to cluster them
         table.max_tables: 0 -> table.max_tables: must be at least 1
         table.path2: x -> table.path2: unknown option; did you mean 'path'?
         columns: [{name: Host, path: a}] -> columns[0].name: 'Host' is a column of every table; choose another name
@@ -91,7 +91,7 @@ def test_a_short_time_travel_is_not_a_mistake_but_is_noted(sink: LoadSink) -> No
         views: [{name: a-b, sql: x}]
             -> views[0].name: 'a-b' is not a valid name: use letters, digits and underscores, beginning with a letter
         views: [{name: lines, sql: x}]
-            -> views[0].name: 'lines' is what a view's sql calls the rows; choose another name
+            -> views[0].name: 'lines' is the name of the stream in a view's sql; choose another name
         views: [{name: a, sql: x}, {name: A, sql: x}] -> views[1].name: 'A' is the name of views[0] too
         views: [{name: a, sql: x, mode: update}] -> views[0].mode: 'update' must be one of: append, complete
         views: [{name: a, sql: x, source: /y}] -> views[0].source: '/y' is not a table of table.path ('/data/logs')
@@ -99,9 +99,9 @@ def test_a_short_time_travel_is_not_a_mistake_but_is_noted(sink: LoadSink) -> No
         maintenance.vacuum: off
             -> maintenance.vacuum: must be a section of options (key: value), as in 'vacuum: {mode: off}'
         maintenance.vacuum.retain: 10m
-            -> maintenance.vacuum.retain: must be at least 1h, or files of a batch in progress would be deleted
+            -> maintenance.vacuum.retain: must be at least 1h, to keep the files of a batch in progress
         maintenance.retention.lines: 23h
-            -> maintenance.retention.lines: must be at least 1d: rows are deleted by whole dates
+            -> maintenance.retention.lines: must be at least 1d: maintenance deletes whole dates
         maintenance.optimize.min_files: 1 -> maintenance.optimize.min_files: must be at least 2
         maintenance.optimise.enabled: false -> maintenance.optimise: unknown option; did you mean 'optimize'?
     """),

@@ -82,9 +82,9 @@ def test_a_new_archive_takes_the_place_of_the_old_one(
 @pytest.mark.parametrize(
     ("train", "reason"),
     [
-        (("sh", "-c", "echo no broker >&2; exit 1"), r"the training run ended with code 1:\n    no broker"),
-        (("no-such-program",), "the training run did not finish: .*no-such-program"),
-        (TRAINED, r"java -Xshare:dump ended with code 3:\n    no such option"),
+        (("sh", "-c", "echo no broker >&2; exit 1"), r"the training run exited with code 1:\n    no broker"),
+        (("no-such-program",), "the training run failed: .*no-such-program"),
+        (TRAINED, r"java -Xshare:dump exited with code 3:\n    no such option"),
     ],
 )
 def test_a_step_that_fails_is_reported_with_its_last_output_and_the_old_archive_stays(
@@ -117,7 +117,7 @@ def test_of_a_class_path_whose_archive_java_refuses_the_last_entry_is_left_out(
     archive.make(java, jars, TRAINED)
     assert archive.path.read_text() == "a.jar\n"
     java.java.write_text(CAPRICIOUS.replace("= a.jar", "= none"))
-    with pytest.raises(SharingFailed, match=r"java -Xshare:on ended with code 1:\n    mismatch"):
+    with pytest.raises(SharingFailed, match=r"java -Xshare:on exited with code 1:\n    mismatch"):
         archive.make(java, jars, TRAINED)
 
 

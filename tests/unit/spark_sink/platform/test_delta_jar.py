@@ -21,7 +21,7 @@ def test_the_release_of_delta_follows_from_that_of_spark() -> None:
 
 
 def test_a_spark_without_a_delta_is_named_with_the_ways_out() -> None:
-    with pytest.raises(JarsMissing, match=r"no release of it for Spark 9\.9 .*Install pyspark of .*4\.0"):
+    with pytest.raises(JarsMissing, match=r"none is known for Spark 9\.9\. Install another pyspark .*4\.0"):
         delta_jar.package("9.9.0")
 
 

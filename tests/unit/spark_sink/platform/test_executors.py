@@ -28,7 +28,7 @@ def test_what_is_missing_or_another_version_is_named_with_its_machine_once() -> 
     old = replace(HERE, machine="two", versions={**HERE.versions, THE_SINK: "bb"})
     assert differences(HERE, [other, other, HERE, old]) == [
         "on one (/usr/bin/python3.11, 3.11.2) msgspec is missing, pyarrow is 1 and not 2",
-        "on two (python, 3.11.7) the sink's own code is another one",
+        "on two (python, 3.11.7) the sink's own code differs",
     ]
 
 

@@ -58,7 +58,7 @@ def test_what_spark_has_resolved_is_complete(
 ) -> None:
     wanted.fetch(java(tmp_path, RESOLVES))
     assert [jar.name for jar in wanted.jars()] == ["group_a-1.jar"]
-    assert capsys.readouterr().err == "Fetching group:a:1 (once)\n"
+    assert capsys.readouterr().err == "Downloading group:a:1 (once)\n"
 
 
 def test_a_complete_set_is_not_fetched(wanted: JarSet, tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_a_complete_set_is_not_fetched(wanted: JarSet, tmp_path: Path) -> None:
 
 
 def test_what_could_not_be_fetched_is_named_with_the_reason(wanted: JarSet, tmp_path: Path) -> None:
-    with pytest.raises(JarsMissing, match=r"(?s)^group:a:1 could not be fetched:\n    unresolved.*In full: .*resolver"):
+    with pytest.raises(JarsMissing, match=r"(?s)^cannot download group:a:1:\n    unresolved.*Full log: .*resolver"):
         wanted.fetch(java(tmp_path, FAILS))
     assert not wanted.complete
 

@@ -44,8 +44,8 @@ VALUES: dict[str, dict[ColumnType, Any]] = {
 }
 REQUIRED = {
     '"status":404': None,
-    '"other":1': "no http.status, which the column status requires",
-    '"status":null': "no http.status, which the column status requires",
+    '"other":1': "missing http.status, required by the column status",
+    '"status":null': "missing http.status, required by the column status",
     '"status":"404"': "wrong type: http.status is STRING, not a whole number of 32 bits",
     '"status":3000000000': "wrong type: http.status is BIGINT, not a whole number of 32 bits",
 }

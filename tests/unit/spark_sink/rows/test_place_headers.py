@@ -31,13 +31,13 @@ GOOD: dict[str, tuple[bytes, Headers]] = {
     "only a place": (b"a", [pair for pair in headers("host.name") if pair[0] != "log.file.path"]),
     "a name twice": (b"a", [*headers(), ("log.offset", b"99"), ("source", b"again")]),
 }
-MISSING = "without which a repeat of the text could not be recognised"
+MISSING = "needed to recognise repeats of a text"
 BAD: dict[str, tuple[bytes, Headers, str]] = {
-    "no id": (b"a", headers("log.file.id"), f"no header log.file.id, {MISSING}"),
-    "empty id": (b"a", headers(log__file__id=b""), f"no header log.file.id, {MISSING}"),
-    "no offset": (b"a", headers("log.offset"), f"no header log.offset, {MISSING}"),
-    "no length": (b"a", headers("log.length"), f"no header log.length, {MISSING}"),
-    "no time": (b"a", headers("@timestamp"), f"no header @timestamp, {MISSING}"),
+    "no id": (b"a", headers("log.file.id"), f"missing header log.file.id, {MISSING}"),
+    "empty id": (b"a", headers(log__file__id=b""), f"missing header log.file.id, {MISSING}"),
+    "no offset": (b"a", headers("log.offset"), f"missing header log.offset, {MISSING}"),
+    "no length": (b"a", headers("log.length"), f"missing header log.length, {MISSING}"),
+    "no time": (b"a", headers("@timestamp"), f"missing header @timestamp, {MISSING}"),
     "no number": (b"a", headers(log__offset=b"12.5"), "the header log.offset is not a whole number: 12.5"),
     "too large": (b"a", headers(log__length=b"9" * 20), f"the header log.length is not a whole number: {'9' * 20}"),
     "no such time": (
@@ -50,7 +50,7 @@ BAD: dict[str, tuple[bytes, Headers, str]] = {
     "JSON with a place": (
         b'{"@timestamp":"2026-11-21T09:30:00Z"}',
         [("log.offset", b"5")],
-        f"no header log.file.id, {MISSING}",
+        f"missing header log.file.id, {MISSING}",
     ),
     "no header of ours": (b"a", [("source", b"web")], "not JSON"),
 }
@@ -101,4 +101,4 @@ def test_a_text_without_its_place_goes_to_the_dead_letter_with_its_headers(name:
 
 def test_a_text_that_lacks_what_the_table_is_chosen_by_is_bad() -> None:
     converted = conversion("/data/%{[fields.service]}").convert(kafka_records([b"a"], [headers()]))
-    assert reasons_of(converted) == {0: "no fields.service, by which table.path chooses the table"}
+    assert reasons_of(converted) == {0: "missing fields.service, needed by table.path to choose the table"}

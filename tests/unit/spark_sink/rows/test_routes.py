@@ -4,7 +4,7 @@ import pytest
 
 from tests.unit.spark_sink.rows.converting import conversion, kafka_records, reasons_of, rows_of
 
-LACKS = "no fields.service, by which table.path chooses the table"
+LACKS = "missing fields.service, needed by table.path to choose the table"
 
 # A value of fields.service -> its directory; None where there is none
 VALUES: dict[str, str | None] = {
@@ -76,4 +76,4 @@ def test_what_lacks_the_field_goes_by_the_default_and_every_topic_has_its_table(
 
 def test_a_member_that_no_record_has_is_missing() -> None:
     converted = conversion("/data/%{[kubernetes.pod]}").convert(kafka_records([record(None)]))
-    assert reasons_of(converted) == {0: "no kubernetes.pod, by which table.path chooses the table"}
+    assert reasons_of(converted) == {0: "missing kubernetes.pod, needed by table.path to choose the table"}

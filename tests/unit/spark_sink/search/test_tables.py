@@ -125,7 +125,7 @@ def test_several_tables_are_one(tmp_path: Path) -> None:
 def test_columns_of_two_types_are_refused(tmp_path: Path) -> None:
     Table(tmp_path / "a", (*LINES, Column("status", "STRING", "")))
     Table(tmp_path / "b")
-    with pytest.raises(SinkError, match=r"the column status of .*b is int32, and string"):
+    with pytest.raises(SinkError, match=r"the column status of .*b is int32, but string"):
         run(["--table", str(tmp_path / "a"), "--table", str(tmp_path / "b")])
 
 
@@ -203,7 +203,7 @@ def demand(feature: str) -> Callable[[dict[str, Any]], None]:
 def test_a_feature_that_search_does_not_read_is_refused(table: Table, feature: str) -> None:
     """With deletion vectors it would show deleted rows."""
     rewrite_first(table, demand(feature))
-    with pytest.raises(SinkError, match=f"has {feature}, which search does not read"):
+    with pytest.raises(SinkError, match=f"has {feature}, which search does not support"):
         search(table)
 
 

@@ -58,7 +58,7 @@ def test_spark_beside_it_is_refused_on_s3_alone(bucket: Table) -> None:
     bucket.log.refresh()
     write_as_spark(bucket, 3)
     beside = bucket.second_process()
-    with pytest.raises(Refused, match=r"a program of Spark \(OPTIMIZE, version 3\) wrote to the table"):
+    with pytest.raises(Refused, match=r"Spark \(OPTIMIZE, version 3\) wrote to the table"):
         bucket.land(2, 3)
     assert bucket.land(2, 3, log=beside) == 4
 

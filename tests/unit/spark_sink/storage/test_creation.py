@@ -104,7 +104,7 @@ def test_a_column_that_the_configuration_does_not_name_stays(table: Table) -> No
 
 
 @pytest.mark.parametrize(
-    ("column", "types"), [("HOST", "is string, and the configuration has bigint"), ("tags", "is array<string>, and")]
+    ("column", "types"), [("HOST", "is string, but bigint in the configuration"), ("tags", "is array<string>, but")]
 )
 def test_a_column_keeps_its_type(table: Table, column: str, types: str) -> None:
     with pytest.raises(Refused, match=f"the column {column} of the table .*lines {types}"):

@@ -25,7 +25,7 @@ BAD = [
     (ViewConfig(name="v", sql="SELECT * FROM logs"), r"`logs` cannot be found.*the stream is called lines"),
     (ViewConfig(name="v", sql="DROP VIEW lines"), r"Syntax error at or near 'DROP'.*a view is one SELECT"),
     (ViewConfig(name="v", sql="DELETE FROM lines"), r"Syntax error at or near 'DELETE'.*a view is one SELECT"),
-    (ViewConfig(name="v", sql="SELECT 1 AS one"), r"it does not read `lines`, so nothing would ever come"),
+    (ViewConfig(name="v", sql="SELECT 1 AS one"), r"it does not read `lines`, so it would never get a row"),
     (
         ViewConfig(name="v", sql="SELECT variant_get(doc, '$.pod', 'string') AS pod FROM lines"),
         r"doc and fields are texts: write get_json_object",
@@ -85,7 +85,7 @@ def test_all_that_is_wrong_is_reported_at_once_and_nothing_is_made(lab: ViewsLab
 
 def test_a_table_of_lines_that_is_not_there_is_named(lab: ViewsLab) -> None:
     view = ViewConfig(name="v", sql=ERRORS, source=f"{lab.lines}_none")
-    with pytest.raises(SinkError, match=r"views\[0\]\.source \(v\): there is no table .*lines_none yet"):
+    with pytest.raises(SinkError, match=r"views\[0\]\.source \(v\): the table .*lines_none does not exist yet"):
         lab.views(view).check()
 
 

@@ -47,7 +47,7 @@ def test_a_row_behind_the_watermark_is_reported_and_counted(lab: ViewsLab) -> No
     views = lab.run(MINUTES)
     assert lab.rows("minutes") == [(minute(0), "a", 1)]
     assert views.figures()["minutes"].late == 1
-    assert "view minutes: 1 rows came later than its watermark allows and are not in it" in lab.logged()
+    assert "view minutes: dropped 1 rows older than the watermark" in lab.logged()
 
 
 @pytest.mark.slow("writes and reads a thousand files")
@@ -165,7 +165,7 @@ def test_a_view_that_fails_is_reported_once_and_leaves_the_others_running(lab: V
         assert views.figures()["casts"].failed
         assert not views.figures()["errors"].failed
     assert name == "casts"
-    assert lab.logged("error") == [f"{error}. It is started again in 10 s, and resumes where it was"]
+    assert lab.logged("error") == [f"{error}. It restarts in 10 s, and resumes where it stopped"]
     assert "CAST_INVALID_INPUT" in str(error)
     assert len(lab.rows("errors")) == 2
 

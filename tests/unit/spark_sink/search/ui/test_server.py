@@ -45,7 +45,7 @@ def test_data_needs_the_token_and_the_page_itself_does_not(path: str, table: Tab
     page = SearchPage([source_of([str(table.path)])], TOKEN)
     assert Reader(page).ask("/").status == 200
     for given in ("", f"Bearer {TOKEN}x", TOKEN[:-1], "Bearer é"):
-        with pytest.raises(RefusedRequest, match=r"the token is missing or wrong: ui\.token") as refused:
+        with pytest.raises(RefusedRequest, match=r"the token is missing or wrong: use ui\.token") as refused:
             Reader(page, {"authorization": given}).ask(path)
         assert (refused.value.response.status, refused.value.headers) == (401, {"WWW-Authenticate": "Bearer"})
     assert Reader(page, {"authorization": f"Bearer {TOKEN}"}).ask(path).status == 200
@@ -148,7 +148,7 @@ def test_a_port_that_is_taken_is_an_error(tmp_path: Path, taken: int) -> None:
 def test_other_machines_are_not_served_without_a_token(tmp_path: Path) -> None:
     open_to_all = config(tmp_path)
     open_to_all = replace(open_to_all, ui=replace(open_to_all.ui, host="0.0.0.0"))
-    with pytest.raises(SinkError, match=r"ui.host: 0.0.0.0 is reached from other machines: set ui.token"):
+    with pytest.raises(SinkError, match=r"ui.host: 0.0.0.0 is reachable from other machines: set ui.token"):
         serve(open_to_all, None, 0)
 
 
@@ -156,7 +156,9 @@ def test_a_signal_ends_it(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> N
     caplog.set_level("INFO")
     threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGTERM)).start()
     assert serve(config(tmp_path), None, 0) == 0
-    assert re.search(r"the page to search \S+/logs is at http://localhost:\d+/; Ctrl\+C ends it", caplog.text)
+    assert re.search(
+        r"serving the search page of \S+/logs at http://localhost:\d+/; press Ctrl\+C to stop", caplog.text
+    )
 
 
 @pytest.mark.parametrize("by_path", [True, False])
@@ -169,7 +171,7 @@ def test_the_command_serves_a_configuration_or_a_path(by_path: bool, tmp_path: P
         announced = process.stderr.readline()
         process.terminate()
         assert (process.wait(10), process.stderr.read()) == (0, "")
-    assert re.search(rf"the page to search {tmp_path}/logs is at http://localhost:\d+/", announced)
+    assert re.search(rf"serving the search page of {tmp_path}/logs at http://localhost:\d+/", announced)
 
 
 def test_a_signal_ends_it_while_clients_are_served(tmp_path: Path) -> None:
@@ -194,7 +196,7 @@ def test_a_table_that_can_no_longer_be_read_is_an_error(table: Table, reader: Re
     log = table.path / "_delta_log"
     text = json.dumps({"protocol": {**protocol, "writerFeatures": ["deletionVectors"]}})
     (log / f"{len(list(log.glob('*.json'))):020}.json").write_text(text + "\n")
-    assert "has deletionVectors, which search does not read" in reader.answer("/rows")["error"]
+    assert "has deletionVectors, which search does not support" in reader.answer("/rows")["error"]
 
 
 def test_a_view_with_a_time_of_another_name_and_one_without_a_zone_are_read(tmp_path: Path) -> None:

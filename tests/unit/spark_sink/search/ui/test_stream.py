@@ -62,7 +62,7 @@ def test_a_fault_of_ours_is_logged_and_its_details_are_not_sent(caplog: pytest.L
         raise RuntimeError("secret")
 
     sent = b"".join(Stream(work, slots()).body())
-    assert sent == b'{"error":"the answer could not be made; the log has the reason"}\n'
+    assert sent == b'{"error":"cannot create the answer; the log has the reason"}\n'
     assert "secret" in caplog.text
 
 

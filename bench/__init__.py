@@ -1,4 +1,4 @@
-"""The figures of docs/explained/figures.md, measured again: `script/bench`.
+"""The figures of docs/explained/figures*.md, measured again: `script/bench`.
 
 One file:
     data            the input file

@@ -30,7 +30,7 @@ def lay_out(package: Package, version: str, stage: Path, scratch: Path, epoch: i
     for shell, place in COMPLETIONS.items():
         _write(completion(package.parser(), shell), stage / place.format(package.command))
     documents = stage / "usr/share/doc" / package.name
-    # As in the project, so that their links work, and those of the alert rules to docs/guides/operations.md.
+    # As in the project, so that their links work, and those of the alert rules to docs/reference/alerts.md.
     for page in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.*")):
         _copy(page, documents / page.relative_to(ROOT))
     _compress(changelog(package.name, version, package.maintainer, epoch), documents / "changelog.gz")

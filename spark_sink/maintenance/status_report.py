@@ -1,6 +1,6 @@
 """The report of `spark-sink status`: as values, as a JSON document and as text for people.
 
-The text is written from the document, so the two cannot differ. docs/guides/sink.md describes it.
+The text is written from the document, so the two cannot differ. docs/guides/sink-status.md describes it.
 """
 
 from collections.abc import Collection, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""The programs take the commands of docs/guides/operations.md, and those of the move from Filebeat are run."""
+"""The programs take the commands of the pages for operators, and those of the move from Filebeat are run."""
 
 import json
 import re
@@ -11,7 +11,13 @@ import pytest
 from log_shipper.shipper.cli import commands as cli
 from log_shipper.spark_sink.__main__ import whole_parser
 
-PAGE = (Path(__file__).parents[2] / "docs" / "guides" / "operations.md").read_text()
+DOCS = Path(__file__).parents[2] / "docs"
+GUIDES = DOCS / "guides"
+PAGES = (
+    DOCS / "reference" / "alerts.md",
+    *(GUIDES / f"{name}.md" for name in ("backup", "dead-letters", "from-filebeat", "replay", "shipper", "sizing")),
+    *(GUIDES / f"{name}.md" for name in ("sink", "sink-maintenance", "sink-recovery", "sink-status", "upgrade")),
+)
 PROGRAMS: dict[str, Callable[[list[str]], object]] = {
     "shipper": lambda words: cli.parse(words, {}),
     "spark-sink": lambda words: whole_parser().parse_args(words),
@@ -30,7 +36,7 @@ def command_lines(text: str) -> Iterator[str]:
             yield command
 
 
-COMMANDS = sorted(set(command_lines(PAGE)))
+COMMANDS = sorted({command for page in PAGES for command in command_lines(page.read_text())})
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -39,15 +45,16 @@ def test_a_command_is_one_that_the_program_takes(command: str) -> None:
     PROGRAMS[program](words)
 
 
-def test_the_page_has_the_commands_that_a_person_at_night_needs() -> None:
+def test_the_pages_have_the_commands_that_a_person_at_night_needs() -> None:
     named = " ".join(COMMANDS)
     for words in ("test config", "test output", "registry forget", "dead-letter resend", "repair -c", "run --once"):
         assert words in named
 
 
 def test_the_figures_of_sizing_are_those_that_were_measured() -> None:
-    figures = (Path(__file__).parents[2] / "docs" / "explained" / "figures.md").read_text()
-    table = PAGE[PAGE.index("| lines a second |") : PAGE.index("- **CPU**")]
+    figures = "".join((DOCS / "explained" / name).read_text() for name in ("figures.md", "figures-agent.md"))
+    page = (GUIDES / "sizing.md").read_text()
+    table = page[page.index("| lines a second |") : page.index("- **CPU**")]
     quoted = re.findall(r"(\d{3}),000 \||(\d+\.\d+) (?:%|µs)|(\d+) MB", table)
     numbers = ["".join(groups) for groups in quoted]
     assert len(numbers) > 10
@@ -91,7 +98,8 @@ class Host:
 
 def test_moving_from_filebeat_resumes_where_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     host = Host(tmp_path)
-    section = PAGE[PAGE.index("## From Filebeat") : PAGE.index("## Two agents")]
+    page = (GUIDES / "from-filebeat.md").read_text()
+    section = page[page.index("## Step by step") : page.index("## How strict")]
     migrate, check, explain, *others = [line for line in command_lines(section) if "test pipeline" not in line]
     written = tmp_path / "shipper.yml"
     written.write_text(host.run(migrate, capsys))

@@ -11,7 +11,7 @@ from tests.unit.deploy.served_metrics import JOBS, PROMETHEUS, SCRAPED, SERVED, 
 
 ROOT = Path(__file__).parents[3]
 PROMETHEUS_FILES = ROOT / "deploy" / "prometheus"
-RUNBOOK = "docs/guides/operations.md"
+RUNBOOK = "docs/reference/alerts.md"
 
 
 def rules_of(file: str) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from log_shipper.shipper.options.model import InputConfig, PathConfig, ShipperCo
 from log_shipper.shipper.options.queues import MemQueue
 from log_shipper.shipper.outputs.file import FileOutputConfig
 
-PAGE = Path(config.__file__).parents[1] / "docs" / "guides" / "from-filebeat.md"
+PAGE = Path(config.__file__).parents[1] / "docs" / "reference" / "filebeat-differences.md"
 
 
 def shown(name: str) -> str:

@@ -1,6 +1,7 @@
 """A hook of mkdocs that shows pages as GitHub does.
 
-Links to files outside docs/ become text, because the site does not have these files."""
+Links to files outside docs/ become text, because the site does not have these files.
+"""
 
 import logging
 import re
@@ -30,7 +31,7 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, **_: Any) -> str:
 
 
 def _with_pipes(markdown: str) -> str:
-    """Return the page with code in tables as python-markdown reads it: GitHub needs `\\|` there for `|`."""
+    r"""Return the page with code in tables as python-markdown reads it: GitHub needs `\|` there for `|`."""
     lines = markdown.split("\n")
     return "\n".join(
         _CODE.sub(lambda code: code[0].replace("\\|", "|"), line) if line.startswith("|") else line for line in lines

@@ -5,22 +5,19 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import yaml
 
-from deploy.site.command_line import page
+from deploy.site.command_line import page as command_line_page
+from deploy.site.links import on_page_markdown
 
 ROOT = Path(__file__).parents[3]
 
 REMOTE = re.compile(r"<(?:script|link|img|iframe)\b[^>]*\"(?:https?:)?//[^>]*>")
 PAGE = """# Page
 
-[dead link](missing.md), [dead anchor](page.md#missing), [no such file](../tests/missing.py),
-[`proof`](../tests/proof.py), [proof.py](../tests/proof.py).
-
-| code | text |
-|---|---|
-| `a\\|b` | c |
+[dead link](missing.md), [dead anchor](page.md#missing), [no such file](../tests/missing.py).
 """
 
 
@@ -46,7 +43,6 @@ def test_a_dead_link_a_dead_anchor_and_a_page_without_a_place_fail_the_build(tmp
     for directory, name, text in (
         ("docs", "page.md", PAGE),
         ("docs", "unlisted.md", "# Unlisted\n"),
-        ("tests", "proof.py", ""),
     ):
         (tmp_path / directory).mkdir(exist_ok=True)
         (tmp_path / directory / name).write_text(text)
@@ -62,6 +58,27 @@ def test_a_dead_link_a_dead_anchor_and_a_page_without_a_place_fail_the_build(tmp
     ] == []
 
 
+def test_links_to_files_outside_the_site_become_text() -> None:
+    page = SimpleNamespace(file=SimpleNamespace(src_uri="guides/page.md"))
+    config = SimpleNamespace(docs_dir=str(ROOT / "docs"))
+
+    def shown(markdown: str) -> str:
+        return on_page_markdown(markdown, page=page, config=config)
+
+    assert shown("[the units](../../deploy/systemd), [deploy/systemd](../../deploy/systemd#units)") == (
+        "the units (`deploy/systemd`), `deploy/systemd`"
+    )
+    assert shown("[Files](../explained/files.md#links)") == "[Files](../explained/files.md#links)"
+
+
+def test_a_pipe_in_the_code_of_a_table_is_shown_alone() -> None:
+    page = SimpleNamespace(file=SimpleNamespace(src_uri="page.md"))
+    config = SimpleNamespace(docs_dir=str(ROOT / "docs"))
+    assert on_page_markdown("| `a\\|b` | c\\|d |\n`e\\|f`", page=page, config=config) == "| `a|b` | c\\|d |\n`e\\|f`"
+
+
 def test_the_page_of_the_command_line_is_the_one_that_the_parsers_write() -> None:
     written = (ROOT / "docs" / "reference" / "command-line.md").read_text()
-    assert written == page(), "write it again: python -m deploy.site.command_line > docs/reference/command-line.md"
+    assert written == command_line_page(), (
+        "write it again: python -m deploy.site.command_line > docs/reference/command-line.md"
+    )

@@ -28,6 +28,9 @@ QUOTED = {
 }
 
 LINK = re.compile(r"\]\(([^)\s]*)\)")
+NAMING = ("bench", "config", "demo", "deploy", "registry", "runtime", "script", "shipper", "spark_sink", "tests")
+SUFFIXES = ("", ".conf", ".json", ".md", ".py", ".service", ".yaml", ".yml")
+MENTION = re.compile(r"(?<![\w./-])(docs/[\w/-]+\.(?:md|svg))(?:#([\w-]+))?")
 EXAMPLE = re.compile(r"^```yaml\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
@@ -50,6 +53,17 @@ def broken(page: Path) -> list[str]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_link_leads_to_a_file_and_a_heading(page: Path) -> None:
     assert broken(page) == []
+
+
+def test_every_page_that_code_and_configurations_name_exists() -> None:
+    wrong = []
+    files = [path for name in NAMING for path in (ROOT / name).rglob("*") if path.suffix in SUFFIXES and path.is_file()]
+    for path in files:
+        for page, heading in MENTION.findall(path.read_text()):
+            target = ROOT / page
+            if not target.is_file() or (heading and heading not in anchors(target)):
+                wrong.append(f"{path.relative_to(ROOT)}: {page}#{heading}")
+    assert wrong == []
 
 
 def examples() -> list[tuple[str, str]]:

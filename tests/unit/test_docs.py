@@ -28,7 +28,8 @@ QUOTED = {
 }
 
 LINK = re.compile(r"\]\(([^)\s]*)\)")
-NAMING = "bench config demo deploy examples registry runtime script shipper spark_sink tests".split()
+PRODUCT = ("config", "registry", "runtime", "shipper", "spark_sink")
+NAMING = (*PRODUCT, "bench", "demo", "deploy", "examples", "script", "tests")
 SUFFIXES = ("", ".conf", ".json", ".md", ".py", ".service", ".yaml", ".yml")
 MENTION = re.compile(r"(?<![\w./-])(docs/[\w/-]+\.(?:md|svg))(?:#([\w-]+))?")
 EXAMPLE = re.compile(r"^```yaml\n(.*?)^```", re.DOTALL | re.MULTILINE)

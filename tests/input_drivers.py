@@ -215,7 +215,7 @@ class OfKafka:
         number = len(self._topics.consumers)
         self.source = KafkaFeed(parts.feed_input(), parts.context, parts.wake.set_if_open, self._topics.clients)
         _await(lambda: len(self._topics.consumers) > number, parts.wake)
-        self._topics.consumers[-1].give(PLACE)
+        self._topics.consumers[-1].plan_assignment(PLACE)
         return self.source
 
     def write(self, *texts: str) -> None:
@@ -308,7 +308,7 @@ class InputLab:
             assert list(self.source.read(BUDGET)) == []
         self.registrar.step()
 
-    def until(self, done: Callable[[], bool]) -> None:
+    def wait_until(self, done: Callable[[], bool]) -> None:
         for _ in range(LOOKS):
             self.step()
             if done():
@@ -320,7 +320,7 @@ class InputLab:
     def read(self, *texts: str) -> list[Batch]:
         """Read until these are given; return their batches."""
         before = len(self.given)
-        self.until(lambda: sum(batch.events for batch in self.given[before:]) >= len(texts))
+        self.wait_until(lambda: sum(batch.events for batch in self.given[before:]) >= len(texts))
         assert sorted(self.texts_of(self.given[before:])) == sorted(texts)
         return self.given[before:]
 
@@ -351,17 +351,17 @@ class InputLab:
         self.registrar.close(PATIENCE)
         return time.monotonic() - began
 
-    def settle(self) -> None:
-        """Read on until all that was acknowledged is."""
+    def resolve_all(self) -> None:
+        """Acknowledge all batches, and read until the input is not behind."""
         for one in self.given:
             one.resolve()
-        self.until(lambda: self.source.status().bytes_behind == 0)
+        self.wait_until(lambda: self.source.status().bytes_behind == 0)
 
     def close(self) -> None:
         self.source.stop()
         for one in self.given:
             one.resolve()
         if self.is_feed:
-            self.until(lambda: self.source.finished)
+            self.wait_until(lambda: self.source.finished)
         self.driver.close()
         self.wake.close()

@@ -210,7 +210,7 @@ class Lab:
             self.step(wait=0.002)
             looks += 1
 
-    def until(self, happened: Callable[[], object], seconds: float = 0.005) -> None:
+    def wait_until(self, happened: Callable[[], object], seconds: float = 0.005) -> None:
         deadline = time.monotonic() + LONG
         while not happened():
             assert time.monotonic() < deadline, "does not happen"

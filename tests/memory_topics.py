@@ -150,13 +150,13 @@ class FakeConsumer:
 
     # What a test does to it.
 
-    def give(self, *places: Place) -> None:
+    def plan_assignment(self, *places: Place) -> None:
         self._pending.append(lambda: self._assigned(places))
 
-    def take(self, *places: Place) -> None:
+    def plan_revocation(self, *places: Place) -> None:
         self._pending.append(lambda: self._taken(self._on_revoke, places))
 
-    def lose(self, *places: Place) -> None:
+    def plan_loss(self, *places: Place) -> None:
         self._pending.append(lambda: self._taken(self._on_lost, places))
 
     def _assigned(self, places: Sequence[Place]) -> None:

@@ -79,7 +79,7 @@ def memory() -> Group:
         place,
         lambda value: topics.write(place, value),
         lambda offset: topics.delete_before(place, offset),
-        lambda: consumer.give(place),
+        lambda: consumer.plan_assignment(place),
     )
     group.commits = commits
     return group

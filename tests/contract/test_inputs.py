@@ -39,7 +39,7 @@ def test_everything_is_given_once_in_its_order_and_counted_for_the_input(lab: In
         batches = lab.read(*written)
         assert lab.texts_of(batches) == written
         assert all(batch.source.counts is lab.counts and batch.size > 0 for batch in batches)
-        lab.settle()
+        lab.resolve_all()
     assert len(names(lab.given)) == 300, "each event has a name of its own"
     status = lab.source.status()
     assert (status.unsettled, status.bytes_waiting, status.problems) == (0, 0, {})
@@ -77,7 +77,7 @@ def test_what_it_holds_is_bounded_while_nothing_is_taken(lab: InputLab, waiting:
             break
         lab.step()
         most = max(most, waiting(lab.source))
-    lab.until(lambda: waiting(lab.source) > 0)  # what receives may be a thread that has not run yet
+    lab.wait_until(lambda: waiting(lab.source) > 0)  # what receives may be a thread that has not run yet
     assert max(most, waiting(lab.source)) <= 9 * 1024**2
 
 
@@ -109,7 +109,7 @@ def test_batches_are_resolved_in_any_order_and_again(lab: InputLab, seed: int) -
     for batch in order:
         batch.resolve()
         batch.resolve()
-    lab.settle()
+    lab.resolve_all()
     assert lab.source.status().unsettled == 0
 
 
@@ -123,7 +123,7 @@ def test_a_feed_that_is_stopped_has_finished_once_all_that_it_gave_is_resolved(l
     for batch in lab.given:
         assert not lab.source.finished
         batch.resolve()
-    lab.until(lambda: lab.source.finished)
+    lab.wait_until(lambda: lab.source.finished)
 
 
 def test_a_restart_gives_what_was_not_acknowledged_under_the_same_names(lab: InputLab) -> None:
@@ -137,7 +137,7 @@ def test_a_restart_gives_what_was_not_acknowledged_under_the_same_names(lab: Inp
     lab.stop()
     lab.start()
     if lab.driver.is_repeatable:
-        lab.until(lambda: set(lab.texts) >= set(lab.texts_of(unresolved)))
+        lab.wait_until(lambda: set(lab.texts) >= set(lab.texts_of(unresolved)))
         assert set(lab.texts).isdisjoint(lines("one", 20))
         assert names(lab.given).items() <= before.items()
     else:
@@ -151,7 +151,7 @@ def test_after_all_is_acknowledged_a_restart_gives_nothing_again(lab: InputLab) 
     lab.write(*lines("one", 50))
     for batch in lab.read(*lines("one", 50)):
         batch.resolve()
-    lab.settle()
+    lab.resolve_all()
     lab.stop()
     lab.start()
     lab.write("two")
@@ -162,7 +162,7 @@ def test_it_stops_within_a_second_whatever_waits_and_gives_nothing_more(lab: Inp
     took = []
     for number in range(TRIES):
         lab.write(*lines(f"try {number}", 200))
-        lab.until(lambda: bool(lab.given))
+        lab.wait_until(lambda: bool(lab.given))
         took.append(lab.stop())
         assert list(lab.source.read(2**20)) == []
         assert lab.source.next_wake(reading=True) > 0 or lab.source.finished

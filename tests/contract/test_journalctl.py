@@ -38,7 +38,7 @@ class Installation:
     def texts(self, start: str = "", **options: Any) -> list[str]:
         return [entry.text for entry in self.entries(start, **options)]
 
-    def until(self, count: int) -> list[Entry]:
+    def wait_until(self, count: int) -> list[Entry]:
         """Return the first entries, once there are so many: journald takes them in when it gets to it."""
         while len(entries := self.entries()) < count:
             pass
@@ -64,7 +64,7 @@ def installation(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ins
 
 def test_entries_are_in_order_and_have_cursor_time_and_message(installation: Installation) -> None:
     installation.log("one", "two", "three")
-    entries = installation.until(3)
+    entries = installation.wait_until(3)
     assert [entry.text for entry in entries] == ["one", "two", "three"]
     numbers, times = [entry.number for entry in entries], [entry.time for entry in entries]
     assert numbers == [numbers[0], numbers[0] + 1, numbers[0] + 2]
@@ -74,22 +74,22 @@ def test_entries_are_in_order_and_have_cursor_time_and_message(installation: Ins
 
 def test_a_cursor_begins_with_its_own_entry(installation: Installation) -> None:
     installation.log("one", "two", "three")
-    assert installation.texts(installation.until(3)[1].cursor) == ["two", "three"]
+    assert installation.texts(installation.wait_until(3)[1].cursor) == ["two", "three"]
 
 
 def test_the_cursor_of_a_deleted_entry_begins_with_the_next_one(installation: Installation) -> None:
     installation.log("one", "two")
-    cursor = installation.until(2)[0].cursor
+    cursor = installation.wait_until(2)[0].cursor
     installation.journal.rotate()
     installation.log("three")
-    installation.until(3)
+    installation.wait_until(3)
     installation.journal.vacuum()
     assert installation.texts(cursor) == ["three"]
 
 
 def test_a_time_begins_with_the_first_entry_behind_it(installation: Installation) -> None:
     installation.log("one", "two")
-    second = installation.until(2)[1].time
+    second = installation.wait_until(2)[1].time
     assert installation.texts(f"@{second / 1e6:.6f}") == ["two"]
 
 
@@ -108,13 +108,13 @@ def test_matches_choose_entries(installation: Installation, options: dict[str, A
     installation.log("two", FOO="a", BAR="x")
     installation.log("three", FOO="b")
     installation.log("four", SYSLOG_IDENTIFIER="other")
-    installation.until(3)
+    installation.wait_until(3)
     assert installation.texts(**options) == texts
 
 
 def test_one_that_follows_gives_new_entries_after_a_rotation_too(installation: Installation) -> None:
     installation.log("one")
-    installation.until(1)
+    installation.wait_until(1)
     with subprocess.Popen(installation.command(follow=True), stdout=subprocess.PIPE) as following:
         assert following.stdout is not None
         read: list[str] = []
@@ -136,7 +136,7 @@ def test_a_journal_that_is_not_there_is_an_error_in_words(installation: Installa
 
 def test_a_pattern_that_no_unit_matches_is_an_error_in_words(installation: Installation) -> None:
     installation.log("one")
-    installation.until(1)
+    installation.wait_until(1)
     command = installation.command(units=("no-such-unit*",))
     answer = subprocess.run(command, capture_output=True, check=False, env={"LC_ALL": "C"})
     assert answer.returncode == 1
@@ -152,7 +152,7 @@ def test_the_real_one_writes_what_is_no_text_as_lists() -> None:
     installation.log(b"\x00\xff")
     installation.log("many", FIELD=["a", "b"])
     installation.log("lines\nof text", LARGE="x" * 100_000)
-    binary, several, large = installation.until(3)
+    binary, several, large = installation.wait_until(3)
     journal.close()
     assert binary.text == "\x00\ufffd"
     assert sorted(several.fields["FIELD"]) == ["a", "b"]

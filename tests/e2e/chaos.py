@@ -80,7 +80,7 @@ def _round(site: Site, seed: str) -> int:
         monkeys.play(site, playing)
     finally:
         writer.end()
-    return site.settle()
+    return site.verify_table()
 
 
 def main() -> None:

@@ -81,7 +81,7 @@ class Site:
         assert self.agent.process.poll() is None, f"the shipper ended by itself:\n{self.agent.log[-2000:]}"
         self._watch_sink()
 
-    def settle(self) -> int:
+    def verify_table(self) -> int:
         """Wait until all has landed, stop the shipper, and compare the table with the files; return how many lines.
 
         Raises AssertionError with what differs.

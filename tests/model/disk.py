@@ -88,7 +88,7 @@ class Disk:
         with path.open("ab") as file:
             file.write(content)
         inode = self._keep(path)
-        life = self.lives.of(inode)
+        life = self.lives.current(inode)
         if life is None:
             life = self.lives.start(path.name, content, inode)
             life.follows = self._written.get(path)
@@ -136,7 +136,7 @@ class Disk:
     def rename_over(self, name: str, generation: int, other: str, other_generation: int) -> None:
         path, target = self._path(name, generation), self._path(other, other_generation)
         if path.exists() and target.exists() and not (other_generation == 0 and self._is_fixed(path)):
-            life = self.lives.of(path.stat().st_ino)
+            life = self.lives.current(path.stat().st_ino)
             assert life is not None
             if name != other:
                 life.renamed = True
@@ -177,7 +177,7 @@ class Disk:
 
     def _copytruncate(self, name: str, to: Path) -> None:
         path = self._path(name)
-        life = self.lives.of(path.stat().st_ino)
+        life = self.lives.current(path.stat().st_ino)
         inode = self._copy(path, to)
         os.truncate(path, 0)
         assert life is not None
@@ -207,7 +207,7 @@ class Disk:
         """A copy of a file that is written to afterwards; a slow copytruncate if a truncation follows."""
         path = self._path(name)
         if path.exists():
-            life = self.lives.of(path.stat().st_ino)
+            life = self.lives.current(path.stat().st_ino)
             self._shift(name)
             inode = self._copy(path, self._logs / f"{name}.1")
             assert life is not None
@@ -217,7 +217,7 @@ class Disk:
     def truncate(self, name: str) -> None:
         path = self._path(name)
         if path.exists() and not self._is_fixed(path):
-            life = self.lives.of(path.stat().st_ino)
+            life = self.lives.current(path.stat().st_ino)
             os.truncate(path, 0)
             assert life is not None
             life.inodes_now.clear()
@@ -229,7 +229,7 @@ class Disk:
         end or the agent does not see both times."""
         path = self._path(name, generation)
         if path.is_file() and path.stat().st_nlink == 1 and path.stat().st_ino not in self._copies:
-            life = self.lives.of(path.stat().st_ino)
+            life = self.lives.current(path.stat().st_ino)
             assert life is not None
             os.utime(path)
             life.inodes_now.clear()  # what has to arrive is the new life's, under either id
@@ -254,7 +254,7 @@ class Disk:
     def _lose_sight_of_copy(self, path: Path) -> None:
         """If the agent has not seen this copy yet, nothing will show it whose copy it is."""
         if path.stat().st_ino in self.unseen.copies:
-            life = self.lives.of(path.stat().st_ino)
+            life = self.lives.current(path.stat().st_ino)
             assert life is not None
             life.unknown = True
 
@@ -324,7 +324,7 @@ class Disk:
     def at_link_ends(self) -> list[Life]:
         """Return the lives to which links lead now."""
         paths = [path for path in (self._logs / "current.log", self._release / "app.log") if path.exists()]
-        return [life for path in paths if (life := self.lives.of(path.stat().st_ino)) is not None]
+        return [life for path in paths if (life := self.lives.current(path.stat().st_ino)) is not None]
 
     def gzip(self, name: str, generation: int) -> None:
         path = self._logs / f"{name}.{generation}"
@@ -334,7 +334,7 @@ class Disk:
     def _pack(self, path: Path, packed: Path) -> None:
         if path.stat().st_nlink > 1 or path.stat().st_ino in self._packed:
             return
-        life = self.lives.of(path.stat().st_ino)
+        life = self.lives.current(path.stat().st_ino)
         assert life is not None
         packed.write_bytes(gzip.compress(path.read_bytes()))
         os.utime(packed, ns=(path.stat().st_atime_ns, path.stat().st_mtime_ns))  # as gzip does

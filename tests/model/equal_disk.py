@@ -33,7 +33,7 @@ class EqualDisk(Disk):
 
     def _pack(self, path: Path, packed: Path) -> None:
         """Only the name of a .gz shows which file it was made of (relation.py)."""
-        life = self.lives.of(path.stat().st_ino)
+        life = self.lives.current(path.stat().st_ino)
         super()._pack(path, packed)
         while life is not None and life.packed and life.root in self._predecessors:  # of that one, perhaps, it was too
             life.root.twin = self._predecessors[life.root]
@@ -95,7 +95,7 @@ class EqualDisk(Disk):
         """Return the life of a file that is not a copy: what replaces a copy may be taken for it."""
         if not path.is_file() or path.stat().st_nlink > 1 or path.stat().st_ino in self._copies:
             return None
-        return self.lives.of(path.stat().st_ino)
+        return self.lives.current(path.stat().st_ino)
 
     def _delete(self, path: Path) -> None:
         self._lab.release(path)

@@ -84,8 +84,8 @@ class Lives:
         self._by_inode.setdefault(inode, []).append(life)
         return life
 
-    def of(self, inode: int) -> Life | None:
-        """The current life of the file."""
+    def current(self, inode: int) -> Life | None:
+        """Return the current life of the file."""
         lives = self._by_inode.get(inode)
         return lives[-1] if lives and inode in lives[-1].inodes_now else None
 

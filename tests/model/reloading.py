@@ -62,8 +62,8 @@ class ReloadingLab(Lab):
         is_requested, self._is_requested = self._is_requested, False
         return is_requested
 
-    def of(self, name: str, pattern: str, **options: Any) -> InputConfig:
-        """An input of files in the Lab's directory."""
+    def make_input(self, name: str, pattern: str, **options: Any) -> InputConfig:
+        """Return an input of files in the directory of the Lab."""
         (first,) = super()._config().file_inputs
         return replace(first, **{"id": name, "paths": (f"{self.logs}/{pattern}",), **options})
 
@@ -75,6 +75,3 @@ class ReloadingLab(Lab):
     def tagged_messages(self) -> list[tuple[str, list[str]]]:
         """Return what arrived, repeats included, each message with its tags."""
         return [(record["message"], record.get("tags", [])) for record in map(orjson.loads, self.records)]
-
-    def settle(self, happened: Callable[[], object]) -> None:
-        self.until(happened, seconds=0.5)

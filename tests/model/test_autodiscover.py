@@ -128,7 +128,7 @@ def test_a_log_that_is_deleted_with_its_container_is_read_to_its_end(lab: Discov
     lab.append(name, "last\n")
     lab.remove(name)
     lab.go(A)
-    lab.until(lambda: not lab.input_ids, seconds=1)
+    lab.wait_until(lambda: not lab.input_ids, seconds=1)
     assert lab.lines(inode) == ["one", "last"]
 
 
@@ -220,7 +220,7 @@ def test_two_providers_that_read_the_same_file_are_reported(
     lab.write(A, "one")
     lab.come(A)
     lab.come(replace(A, key="docker", label="container web"), provider=1)
-    lab.until(lambda: len(lab.messages) >= 2, seconds=1)
+    lab.wait_until(lambda: len(lab.messages) >= 2, seconds=1)
     lab.pass_time(20)
     assert lab.messages == ["one", "one"]
     warnings = [message for message in caplog.messages if "another input reads files of input d-" in message]
@@ -238,13 +238,13 @@ def test_sets_of_hints_read_the_same_file_on_purpose(lab: DiscoveringLab, caplog
     lab.present = [hinted]
     lab.start()
     lab.write(hinted, "DBG x", "one")
-    lab.until(lambda: len(lab.messages) >= 2, seconds=1)
+    lab.wait_until(lambda: len(lab.messages) >= 2, seconds=1)
     assert sorted(lab.messages) == ["DBG x", "one"]
     assert "another input" not in caplog.text
     lab.stop()
     lab.start()
     lab.write(hinted, "DBG y", "two")
-    lab.until(lambda: len(lab.messages) >= 4, seconds=1)
+    lab.wait_until(lambda: len(lab.messages) >= 4, seconds=1)
     lab.pass_time(20)
     assert sorted(lab.messages) == ["DBG x", "DBG y", "one", "two"]
 

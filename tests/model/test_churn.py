@@ -45,7 +45,7 @@ def pass_a_day(lab: Lab, entries: int) -> None:
     """Only so many entries are kept then."""
     for seconds in (BOOT_TIME, KEPT_FOR):
         lab.step(seconds)
-    lab.until(lambda: lab.running.registrar.entries == entries, seconds=CHECK_INTERVAL)
+    lab.wait_until(lambda: lab.running.registrar.entries == entries, seconds=CHECK_INTERVAL)
     for _ in range(20):
         lab.step(CHECK_INTERVAL, wait=0.002)
 
@@ -91,7 +91,7 @@ def replace_containers(lab: DiscoveringLab, number: int, count: int, seconds: fl
         lab.write(item, "line")
     lab.come(*come)
     arrived = len(lab.records)
-    lab.until(lambda: len(lab.records) == arrived + count, seconds=0.5)
+    lab.wait_until(lambda: len(lab.records) == arrived + count, seconds=0.5)
     for path in [path for item in ended for path in lab.logs.glob(f"*{item.id}.log")]:
         lab.release(path)
         path.unlink()

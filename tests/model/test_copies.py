@@ -26,7 +26,7 @@ def test_a_copy_of_a_file_that_stays_is_shipped_after_some_seconds_not_at_the_ne
     lab.ship("app.log", "one")
     since = lab.clock.monotonic()
     lab.copy("app.log", "app.log.bak")
-    lab.until(lambda: len(lab.arrived) == 2, seconds=0.05)
+    lab.wait_until(lambda: len(lab.arrived) == 2, seconds=0.05)
     assert GRACE <= lab.clock.monotonic() - since < GRACE + LATE
 
 
@@ -34,7 +34,7 @@ def test_of_many_copies_only_so_many_wait_and_the_others_are_shipped_at_once(lab
     lab.ship("app.log", "one")
     for number in range(3 * MAX_SUSPECTS):
         lab.copy("app.log", f"app.log.{number}")
-    lab.until(lambda: len(lab.arrived) > 2 * MAX_SUSPECTS, AT_ONCE)
+    lab.wait_until(lambda: len(lab.arrived) > 2 * MAX_SUSPECTS, AT_ONCE)
     for _ in range(20):
         lab.step(AT_ONCE, wait=0.002)
     assert len(lab.arrived) == 1 + 2 * MAX_SUSPECTS
@@ -46,9 +46,9 @@ def test_of_a_copy_that_lacks_the_last_lines_nothing_is_shipped_again(lab: Lab, 
     many seconds."""
     lab.ship("app.log", "one", "two")
     lab.copy("app.log", "app.log.1")
-    lab.until(lambda: is_open(lab, "app.log.1"), AT_ONCE)
+    lab.wait_until(lambda: is_open(lab, "app.log.1"), AT_ONCE)
     lab.append("app.log", "three\n")
-    lab.until(lambda: len(lab.arrived) == 3, AT_ONCE)
+    lab.wait_until(lambda: len(lab.arrived) == 3, AT_ONCE)
     lab.truncate("app.log")
     lab.append("app.log", "four\n")
     lab.step(seconds)
@@ -62,9 +62,9 @@ def test_of_a_copy_that_lacks_the_last_lines_nothing_is_shipped_again(lab: Lab, 
 def test_a_copy_that_is_empty_at_first_is_one_of_the_file_whose_bytes_it_gets(lab: Lab) -> None:
     lab.append("app.log.1", "old\n")
     lab.ship("app.log", "new")
-    lab.until(lambda: len(lab.arrived) == 2)
+    lab.wait_until(lambda: len(lab.arrived) == 2)
     lab.append("app.log.2", "")
-    lab.until(lambda: is_open(lab, "app.log.2"), AT_ONCE)
+    lab.wait_until(lambda: is_open(lab, "app.log.2"), AT_ONCE)
     lab.append("app.log.2", "old\n")
     lab.take_steps()
     lab.truncate("app.log.1")
@@ -78,11 +78,11 @@ def test_a_file_that_differs_from_another_in_the_middle_is_shipped_at_once(lab: 
     lines = [f"{number:02}" + "x" * width for number in range(80)]
     lab.append("app.log", "".join(f"{line}\n" for line in lines))
     lab.start()
-    lab.until(lambda: len(lab.arrived) == 80)
+    lab.wait_until(lambda: len(lab.arrived) == 80)
     since = lab.clock.monotonic()
     lines[70] = lines[70].replace("70x", "70y")
     lab.append("app.log.1", "".join(f"{line}\n" for line in lines))
-    lab.until(lambda: len(lab.arrived) == 160, AT_ONCE)
+    lab.wait_until(lambda: len(lab.arrived) == 160, AT_ONCE)
     parts = 80 * width // COMPARED_AT_ONCE
     assert parts * COMPARE_AGAIN <= lab.clock.monotonic() - since < GRACE
 
@@ -94,12 +94,12 @@ def test_a_file_is_not_shipped_again_from_its_gz_while_its_last_lines_are_in_fli
     lab.append("app.log.1", "one\ntwo\n")
     lab.start()
     lab.destination.holding = True
-    lab.until(lambda: lab.destination.in_flight)
+    lab.wait_until(lambda: lab.destination.in_flight)
     packed = lab.logs.parent / "packed"
     packed.write_bytes(gzip.compress(b"one\ntwo\n"))
     if seen == "beside the file":
         packed.rename(lab.logs / "app.log.1.gz")
-        lab.until(lambda: is_open(lab, "app.log.1.gz"), AT_ONCE)
+        lab.wait_until(lambda: is_open(lab, "app.log.1.gz"), AT_ONCE)
     lab.remove("app.log.1")
     lab.scan(2)
     if packed.exists():
@@ -115,7 +115,7 @@ def test_a_file_that_is_moved_to_another_disk_resumes_when_its_last_lines_are_ac
     lab.ship("app.log", "one")
     lab.destination.holding = True
     lab.append("app.log", "two\n")
-    lab.until(lambda: lab.destination.in_flight)
+    lab.wait_until(lambda: lab.destination.in_flight)
     made = lab.logs.parent / "made"
     shutil.copy2(lab.logs / "app.log", made)
     lab.remove("app.log")
@@ -130,26 +130,26 @@ def test_a_file_that_is_moved_to_another_disk_resumes_when_its_last_lines_are_ac
 def test_a_file_that_takes_a_name_after_a_closed_one_was_deleted_is_shipped_at_once(lab: Lab) -> None:
     lab.ship("app.log", "one")
     lab.step(CLOSE_INACTIVE + 1)
-    lab.until(lambda: not is_open(lab, "app.log"))
+    lab.wait_until(lambda: not is_open(lab, "app.log"))
     lab.remove("app.log")
     lab.append("app.log.1", "two\n")
-    lab.until(lambda: lab.messages == ["one", "two"], AT_ONCE)
+    lab.wait_until(lambda: lab.messages == ["one", "two"], AT_ONCE)
 
 
 def test_a_copy_that_is_deleted_while_it_waits_is_shipped_at_once(lab: Lab) -> None:
     lab.ship("app.log", "header")
     since = lab.clock.monotonic()
     lab.copy("app.log", "app.log.1")
-    lab.until(lambda: is_open(lab, "app.log.1"), AT_ONCE)
+    lab.wait_until(lambda: is_open(lab, "app.log.1"), AT_ONCE)
     lab.remove("app.log.1")
-    lab.until(lambda: lab.messages == ["header", "header"], AT_ONCE)
+    lab.wait_until(lambda: lab.messages == ["header", "header"], AT_ONCE)
     assert lab.clock.monotonic() - since < GRACE
 
 
 def test_a_copy_that_waits_at_a_stop_is_closed_and_known_after_the_start(lab: Lab) -> None:
     lab.ship("app.log", "one")
     lab.copy("app.log", "app.log.1")
-    lab.until(lambda: is_open(lab, "app.log.1"), AT_ONCE)
+    lab.wait_until(lambda: is_open(lab, "app.log.1"), AT_ONCE)
     lab.stop()
     assert not is_open(lab, "app.log.1")
     lab.truncate("app.log")
@@ -163,7 +163,7 @@ def test_after_a_machine_stood_still_a_copy_waits_a_little_longer(lab: Lab) -> N
     """The program that copies stood still as well: it may be about to empty the original."""
     lab.ship("app.log", "one")
     lab.copy("app.log", "app.log.1")
-    lab.until(lambda: is_open(lab, "app.log.1"), AT_ONCE)
+    lab.wait_until(lambda: is_open(lab, "app.log.1"), AT_ONCE)
     lab.step(60)
     for _ in range(10):
         lab.step(LATE / 20, wait=0.002)
@@ -176,7 +176,7 @@ def test_after_a_machine_stood_still_a_copy_waits_a_little_longer(lab: Lab) -> N
 def test_the_original_of_a_copy_is_known_by_whatever_name_it_gets_meanwhile(lab: Lab) -> None:
     lab.ship("app.log", "one")
     lab.copy("app.log", "app.log.1")
-    lab.until(lambda: is_open(lab, "app.log.1"), AT_ONCE)
+    lab.wait_until(lambda: is_open(lab, "app.log.1"), AT_ONCE)
     lab.rotate("app.log", to="moved.log")
     lab.step(GRACE / 2, wait=0.01)
     lab.take_steps()
@@ -192,7 +192,7 @@ def test_a_file_with_two_names_is_no_copy_of_itself(lab: Lab) -> None:
     since = lab.clock.monotonic()
     lab.append("app.log.1", "one\n")
     (lab.logs / "app.log").hardlink_to(lab.logs / "app.log.1")
-    lab.until(lambda: lab.messages == ["one"], AT_ONCE)
+    lab.wait_until(lambda: lab.messages == ["one"], AT_ONCE)
     assert lab.clock.monotonic() - since < GRACE
 
 
@@ -201,7 +201,7 @@ def test_a_copy_waits_while_the_output_is_blocked_and_its_emptied_original_is_no
     lab.ship("app.log", "one")
     lab.append("other.log", "x\n" * 20)
     lab.destination.holding = True
-    lab.until(lambda: not lab.running.pipeline.has_room)
+    lab.wait_until(lambda: not lab.running.pipeline.has_room)
     lab.copytruncate("app.log", "app.log.1")
     lab.append("app.log", "two\n")
     lab.scan(3)
@@ -214,15 +214,15 @@ def test_what_a_truncated_file_has_is_read_as_soon_as_what_it_had_is_acknowledge
     lab.start()
     lab.destination.holding = True
     lab.append("app.log", "one of the old\n")
-    lab.until(lambda: lab.running.metrics.events_read, AT_ONCE)
+    lab.wait_until(lambda: lab.running.metrics.events_read, AT_ONCE)
     lab.truncate("app.log")
     lab.append("app.log", "new\n")
-    lab.until(lambda: lab.running.metrics.files_truncated, AT_ONCE)
+    lab.wait_until(lambda: lab.running.metrics.files_truncated, AT_ONCE)
     lab.take_steps(20)
     assert lab.crawler.files.draining
     lab.destination.holding = False
     since = lab.clock.monotonic()
-    lab.until(lambda: len(lab.arrived) == 2, AT_ONCE)
+    lab.wait_until(lambda: len(lab.arrived) == 2, AT_ONCE)
     assert lab.clock.monotonic() - since < CHECK_INTERVAL / 10
 
 
@@ -242,9 +242,9 @@ def test_nor_where_its_original_is_truncated_while_the_output_is_blocked(lab: La
     lab.queue_events = 3
     lab.ship("app.log", "one", "two")
     lab.copy("app.log", "app.log.1")
-    lab.until(lambda: is_open(lab, "app.log.1"), AT_ONCE)
+    lab.wait_until(lambda: is_open(lab, "app.log.1"), AT_ONCE)
     lab.append("app.log", "three\n")
-    lab.until(lambda: len(lab.arrived) == 3, AT_ONCE)
+    lab.wait_until(lambda: len(lab.arrived) == 3, AT_ONCE)
     lab.destination.holding = True
     lab.append("other.log", "".join(f"line {number}\n" for number in range(20)))
     lab.take_steps()

@@ -37,7 +37,7 @@ def ids_and_offsets(lab: Lab) -> list[tuple[str, int]]:
 def test_a_new_file_that_equals_a_deleted_one_is_shipped_from_its_start(lab: Lab, more: str) -> None:
     place(lab, "backup-20261121.log", BACKUP)
     lab.start()
-    lab.until(lambda: len(lab.arrived) == 2)
+    lab.wait_until(lambda: len(lab.arrived) == 2)
     lab.remove("backup-20261121.log")
     lab.scan()
     (lab.logs.parent / "other").touch()
@@ -51,7 +51,7 @@ def test_a_new_file_that_equals_a_deleted_one_is_shipped_from_its_start(lab: Lab
 def test_nor_while_the_agent_was_down_and_with_its_inode(lab: Lab, more: str) -> None:
     place(lab, "backup-20261121.log", BACKUP)
     lab.start()
-    lab.until(lambda: len(lab.arrived) == 2)
+    lab.wait_until(lambda: len(lab.arrived) == 2)
     lab.stop()
     inode = lab.inode("backup-20261121.log")
     lab.remove("backup-20261121.log")
@@ -67,10 +67,10 @@ def test_nor_while_the_agent_was_down_and_with_its_inode(lab: Lab, more: str) ->
 def test_a_copy_that_takes_the_place_of_its_original_gets_no_id_under_which_more_was_sent(lab: Lab) -> None:
     lab.append("app.log", "one\ntwo\n")
     lab.start()
-    lab.until(lambda: len(lab.arrived) == 2)
+    lab.wait_until(lambda: len(lab.arrived) == 2)
     lab.copy("app.log", "app.log.bak")
     lab.append("app.log", "".join(f"first {number}\n" for number in range(20)))
-    lab.until(lambda: sum(event.message.startswith("first") for event in lab.arrived) == 20)
+    lab.wait_until(lambda: sum(event.message.startswith("first") for event in lab.arrived) == 20)
     lab.remove("app.log")
     lab.rotate("app.log.bak", to="app.log")
     lab.take_steps()
@@ -123,7 +123,7 @@ def test_a_gz_that_begins_as_one_that_was_shipped_is_another(lab: Lab, again: st
     path = lab.logs / "app.log.gz"
     path.write_bytes(gzip.compress("".join(f"{line}\n" for line in LINES).encode()))
     lab.start()
-    lab.until(lambda: len(lab.arrived) == 400)
+    lab.wait_until(lambda: len(lab.arrived) == 400)
     lab.stop()
     others = LINES[:100] + [f"other {line}" for line in LINES[100:]]
     if again == "re-created":
@@ -140,11 +140,11 @@ def test_a_file_that_was_rewritten_between_head_and_tail_is_another(lab: Lab) ->
     text = "".join(f"{line}\n" for line in LINES)
     (lab.logs / "app.log").write_text(text)
     lab.start()
-    lab.until(lambda: len(lab.arrived) == 400)
+    lab.wait_until(lambda: len(lab.arrived) == 400)
     lab.stop()
     (lab.logs / "app.log").write_text(text.replace("0200 x", "0200 y"))
     lab.start()
-    lab.until(lambda: len(lab.arrived) == 800, seconds=0.0005)  # no scan is needed
+    lab.wait_until(lambda: len(lab.arrived) == 800, seconds=0.0005)  # no scan is needed
     lab.calm_down()
     assert len(lab.arrived) == 800
 
@@ -153,13 +153,13 @@ def test_of_two_files_that_were_restored_with_the_time_of_a_deleted_one_that_wit
     text = "".join(f"{line}\n" for line in LINES)
     (lab.logs / "app.log").write_text(text)
     lab.start()
-    lab.until(lambda: len(lab.arrived) == 400)
+    lab.wait_until(lambda: len(lab.arrived) == 400)
     lab.stop()
     saved = (lab.logs / "app.log").rename(lab.logs.parent / "saved")
     (lab.logs / "other.log").write_text(text.replace("0200 x", "0200 y"))
     shutil.copystat(saved, lab.logs / "other.log")
     lab.start()
-    lab.until(lambda: len(lab.arrived) == 800)
+    lab.wait_until(lambda: len(lab.arrived) == 800)
     shutil.copy2(saved, lab.logs / "web.log")
     lab.calm_down()
     lab.append("web.log", "more\n")
@@ -171,7 +171,7 @@ def test_a_closed_file_that_was_replaced_by_one_as_long_and_as_old_and_with_its_
     """rsync -t and cp -p restore a backup, in which something was corrected, with its time."""
     place(lab, "app.log", "one\ntwo\n")
     lab.start()
-    lab.until(lambda: len(lab.arrived) == 2)
+    lab.wait_until(lambda: len(lab.arrived) == 2)
     lab.scan()
     assert lab.inode("app.log") not in lab.opened_by_agent(), "it is closed for a minute without a line"
     status = (lab.logs / "app.log").stat()
@@ -189,9 +189,9 @@ def test_an_open_file_that_was_rewritten_to_its_size_with_equal_last_lines_is_an
     same = "x" * 300 + "\n"
     place(lab, "app.log", "one\n" + same)
     lab.start()
-    lab.until(lambda: len(lab.arrived) == 2)
+    lab.wait_until(lambda: len(lab.arrived) == 2)
     (lab.logs / "app.log").write_text("two\n" + same)
-    lab.until(lambda: len(lab.arrived) == 4)
+    lab.wait_until(lambda: len(lab.arrived) == 4)
     assert lab.messages == ["one", same[:-1], "two", same[:-1]]
     assert len(set(ids_and_offsets(lab))) == 4
 
@@ -199,7 +199,7 @@ def test_an_open_file_that_was_rewritten_to_its_size_with_equal_last_lines_is_an
 def test_a_file_that_was_restored_with_its_time_is_resumed(lab: Lab) -> None:
     lab.append("app.log", "one\ntwo\n")
     lab.start()
-    lab.until(lambda: len(lab.arrived) == 2)
+    lab.wait_until(lambda: len(lab.arrived) == 2)
     lab.stop()
     shutil.copy2(lab.logs / "app.log", lab.logs.parent / "saved")
     lab.remove("app.log")
@@ -212,7 +212,7 @@ def test_a_file_that_was_restored_with_its_time_is_resumed(lab: Lab) -> None:
 def test_a_file_that_was_written_again_with_equal_text_does_not(lab: Lab) -> None:
     lab.append("app.log", "one\ntwo\n")
     lab.start()
-    lab.until(lambda: len(lab.arrived) == 2)
+    lab.wait_until(lambda: len(lab.arrived) == 2)
     lab.stop()
     (lab.logs / "app.log").rename(lab.logs.parent / "kept")  # so that its inode is not free
     (lab.logs / "app.log").write_text("one\ntwo\n")
@@ -224,11 +224,11 @@ def test_a_file_that_was_written_again_with_equal_text_does_not(lab: Lab) -> Non
 def test_a_deleted_file_that_looked_like_a_copy_is_shipped_all_the_same(lab: Lab) -> None:
     lab.append("app.log", "header\n")
     lab.start()
-    lab.until(lambda: len(lab.arrived) == 1)
+    lab.wait_until(lambda: len(lab.arrived) == 1)
     (lab.logs / "app.log.1").write_text("header\n")
-    lab.until(lambda: lab.inode("app.log.1") in lab.opened_by_agent())
+    lab.wait_until(lambda: lab.inode("app.log.1") in lab.opened_by_agent())
     (lab.logs / "app.log.1").unlink()
-    lab.until(lambda: lab.messages == ["header", "header"])
+    lab.wait_until(lambda: lab.messages == ["header", "header"])
 
 
 @pytest.mark.parametrize("content", ["header\n", "header\nline\n"])
@@ -236,7 +236,7 @@ def test_many_files_that_begin_alike_are_shipped_in_proportion_to_their_number(l
     for number in range(200):
         (lab.logs / f"job-{number}.log").write_text("header\n" + f"{number}\n")
     lab.start()
-    lab.until(lambda: len(lab.arrived) == 400)
+    lab.wait_until(lambda: len(lab.arrived) == 400)
     for number in range(200, 400):
         (lab.logs / f"job-{number}.log").write_text(content)
     lab.calm_down()
@@ -246,10 +246,10 @@ def test_many_files_that_begin_alike_are_shipped_in_proportion_to_their_number(l
 def test_suspected_copies_leave_room_for_a_new_file(lab: Lab) -> None:
     lab.append("app.log", "header\n")
     lab.start()
-    lab.until(lambda: len(lab.arrived) == 1)
+    lab.wait_until(lambda: len(lab.arrived) == 1)
     for number in range(600):
         lab.copy("app.log", f"app.log.{number}")
     lab.append("new.log", "new\n")
-    lab.until(lambda: "new" in lab.messages)
+    lab.wait_until(lambda: "new" in lab.messages)
     lab.calm_down()
     assert lab.messages.count("header") == 601

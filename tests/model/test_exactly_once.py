@@ -72,7 +72,7 @@ def lab(tmp_path: Path) -> Iterator[ExactlyOnceLab]:
 def test_what_was_committed_before_the_registry_was_written_is_not_sent_again(lab: ExactlyOnceLab) -> None:
     lab.append("a.log", "one\ntwo\n")
     lab.start()
-    lab.until(lambda: not lab.running.pipeline.drained)
+    lab.wait_until(lambda: not lab.running.pipeline.drained)
     behind = lab.leave_behind()
     lab.expect_lines("a.log", "one", "two")
     lab.kill_back_to(behind)
@@ -85,7 +85,7 @@ def test_the_entry_of_a_file_that_is_removed_leaves_the_topic(lab: ExactlyOnceLa
     lab.append("a.log", "one\n")
     lab.append("b.log", "one\n")
     lab.start()
-    lab.until(lambda: len(lab.records) == 2)
+    lab.wait_until(lambda: len(lab.records) == 2)
     lab.calm_down()
     before = set(lab.kafka.positions)
     lab.release(lab.logs / "a.log")
@@ -94,7 +94,7 @@ def test_the_entry_of_a_file_that_is_removed_leaves_the_topic(lab: ExactlyOnceLa
     lab.clock.advance(25 * 3600)  # clean_removed
     lab.calm_down()
     lab.append("b.log", "two\n")
-    lab.until(lambda: len(before - set(lab.kafka.positions)) == 1)
+    lab.wait_until(lambda: len(before - set(lab.kafka.positions)) == 1)
 
 
 def test_without_a_registry_the_committed_positions_count(lab: ExactlyOnceLab) -> None:
@@ -129,7 +129,7 @@ def test_without_a_registry_the_copies_of_a_truncated_file_are_not_sent_again(
     shutil.rmtree(lab.data / "registry")
     lab.append("a.log", "last\n")
     lab.start()
-    lab.until(lambda: "last" in lab.messages)
+    lab.wait_until(lambda: "last" in lab.messages)
     take_scans(lab)
     assert lab.messages == [*lines, "last"]
 
@@ -138,7 +138,7 @@ def test_a_message_that_was_ended_by_time_is_not_sent_again_after_a_kill(lab: Ex
     lab.parsers = (multiline(r"^\s"),)
     lab.append("a.log", "one\n  more\n")
     lab.start()
-    lab.until(lambda: not lab.running.pipeline.drained, seconds=1)
+    lab.wait_until(lambda: not lab.running.pipeline.drained, seconds=1)
     behind = lab.leave_behind()
     lab.expect_lines("a.log", "one\n  more")
     lab.kill_back_to(behind)
@@ -156,7 +156,7 @@ def test_a_file_is_deleted_only_after_the_commit(lab: ExactlyOnceLab) -> None:
         lab.step(seconds=CLOSE_INACTIVE, wait=0.002)
     assert (lab.logs / "a.log").exists()
     lab.kafka.refuses = lambda request: None
-    lab.until(lambda: not (lab.logs / "a.log").exists(), seconds=1)
+    lab.wait_until(lambda: not (lab.logs / "a.log").exists(), seconds=1)
     assert lab.messages == ["one"]
 
 

@@ -67,8 +67,8 @@ End = Callable[[Lab], None]
 
 
 def wait_for(lab: Lab, *messages: str) -> None:
-    lab.until(lambda: lab.messages[-len(messages) :] == list(messages), seconds=SOON)
-    lab.until(lambda: is_saved(lab), seconds=SOON)
+    lab.wait_until(lambda: lab.messages[-len(messages) :] == list(messages), seconds=SOON)
+    lab.wait_until(lambda: is_saved(lab), seconds=SOON)
 
 
 def is_saved(lab: Lab) -> bool:
@@ -87,7 +87,7 @@ def test_a_file_is_followed_by_the_one_that_followed_it(joining: Lab, rotate: Ro
         rotate(lab)
     lab.append("a.log", "first\nn1\n")
     lab.start()
-    lab.until(lambda: {"old", "older", "first"} == set(lab.messages), seconds=SOON)
+    lab.wait_until(lambda: {"old", "older", "first"} == set(lab.messages), seconds=SOON)
     end(lab)
     rotate(lab)
     lab.append("a.log", " n2\nmiddle\n")
@@ -213,7 +213,7 @@ def test_a_message_is_the_same_after_a_kill_though_its_file_is_compressed_by_the
     lab.destination.holding = True
     lab.rotate("a.log", "a.log.1")
     lab.append("a.log", " +\nthree\n")
-    lab.until(lambda: lab.destination.in_flight, seconds=SOON)
+    lab.wait_until(lambda: lab.destination.in_flight, seconds=SOON)
     lab.destination.arrive()
     assert lab.messages[1:] == ["two\n +"]
     lab.kill()
@@ -265,7 +265,7 @@ def test_it_is_one_where_the_agent_sees_the_file_renamed_before_it_is_compressed
     lab.start()
     wait_for(lab, "one")
     lab.rotate("a.log", "a.log.1")
-    lab.until(lambda: [file.state.path[-2:] for file in lab.crawler.running.values()] == [".1"], seconds=0.001)
+    lab.wait_until(lambda: [file.state.path[-2:] for file in lab.crawler.running.values()] == [".1"], seconds=0.001)
     compress(lab, "a.log.1")
     lab.append("a.log", " +\nthree\n")
     lab.take_steps(40)

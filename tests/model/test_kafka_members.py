@@ -162,7 +162,7 @@ class Group:
         self._number = 0
         for place, owner in self.owners.items():
             self.topics.records[place] = []
-            owner.consumer.give(place)
+            owner.consumer.plan_assignment(place)
 
     def _seat(self) -> Seat:
         options = {"parsers": self._parsers, "rebalance": RebalanceConfig(strategy="cooperative-sticky")}
@@ -224,12 +224,12 @@ class Group:
 
     def move(self) -> None:
         place = self.dice.choice(PLACES)
-        self.owners[place].consumer.take(place)
+        self.owners[place].consumer.plan_revocation(place)
         self._give(place)
 
     def lose(self) -> None:
         place = self.dice.choice(PLACES)
-        self.owners[place].consumer.lose(place)
+        self.owners[place].consumer.plan_loss(place)
         self._give(place)
 
     def _give(self, place: Place) -> None:
@@ -237,7 +237,7 @@ class Group:
         if before in self.seats:
             before.take_turn()
         self.owners[place] = self.dice.choice(self.seats)
-        self.owners[place].consumer.give(place)
+        self.owners[place].consumer.plan_assignment(place)
 
     def finish(self) -> None:
         self.topics.failing.clear()

@@ -70,7 +70,7 @@ def test_bytes_that_were_not_read_while_the_queue_was_full_are_counted_when_the_
 def test_what_a_truncation_takes_while_the_agent_is_behind_is_counted(lab: Lab) -> None:
     lab.ship("a.log", "one")
     lab.append("a.log", "two\n" * 500_000)
-    lab.until(lambda: lab.running.metrics.bytes_read > len("one\n"), seconds=0.001)
+    lab.wait_until(lambda: lab.running.metrics.bytes_read > len("one\n"), seconds=0.001)
     size, read = (lab.logs / "a.log").stat().st_size, lab.running.metrics.bytes_read
     lab.truncate("a.log")
     lab.scan()
@@ -113,7 +113,7 @@ def test_what_came_after_a_truncation_is_no_part_of_what_that_took(lab: Lab) -> 
     lab.append("a.log", "another line that is longer than all of it before\n")
     lab.step(seconds=1)
     lab.destination.holding = False
-    lab.until(lambda: any(message.startswith("another") for message in lab.messages))
+    lab.wait_until(lambda: any(message.startswith("another") for message in lab.messages))
     lab.scan()
     assert lab.running.metrics.bytes_lost == len("lost\n")
 

@@ -64,10 +64,10 @@ def test_the_largest_lines_without_an_end_become_messages_and_lose_nothing(
     for number in range(FILES):
         lab.append(f"{number}.log", line(number))
     lab.start()
-    lab.until(lambda: lab.is_read)
+    lab.wait_until(lambda: lab.is_read)
     cut = lab.running.metrics.messages_cut_short
     assert FILES - 5 < cut < FILES
-    lab.until(lambda: lab.flagged == cut)
+    lab.wait_until(lambda: lab.flagged == cut)
     assert lab.pending < 1.2 * MIB
     assert "queue.mem.pending_bytes" in caplog.text
     for number in range(FILES):

@@ -74,7 +74,7 @@ def test_lines_of_a_mapped_file_come_once_and_under_one_id(lab: UserLab, appende
         appender.store(expected[-1].encode() + b"\n")
         if number % 50 == 0:
             lab.step(seconds=CHECK_INTERVAL)
-    lab.until(lambda: len(lab.messages) >= 1500, seconds=CHECK_INTERVAL)
+    lab.wait_until(lambda: len(lab.messages) >= 1500, seconds=CHECK_INTERVAL)
     appender.close()
     lab.calm_down()
     assert lab.messages == expected
@@ -265,7 +265,7 @@ def test_delete_removes_a_file_of_which_only_padding_is_not_read(lab: UserLab, a
     lab.start()
     appender.store(b"one\n")
     lab.until_messages("one")
-    lab.until(lambda: not (lab.logs / "a.log").exists(), seconds=60)
+    lab.wait_until(lambda: not (lab.logs / "a.log").exists(), seconds=60)
     appender.store(b"two\n")
 
 
@@ -305,7 +305,7 @@ def test_the_hole_under_a_writer_that_does_not_append_is_content(lab: UserLab) -
         lab.truncate("a.log")
         lab.pass_time(CHECK_INTERVAL)
         writer.write(b"two\nthree\n")
-        lab.until(lambda: len(lab.messages) == 3, seconds=CHECK_INTERVAL)
+        lab.wait_until(lambda: len(lab.messages) == 3, seconds=CHECK_INTERVAL)
     assert lab.messages == ["one", "\0\0\0\0two", "three"]
 
 
@@ -348,9 +348,9 @@ def test_a_message_continues_in_the_next_file_behind_the_padding_of_the_first(la
     lab.rotate("a.log", "a.log.1")
     lab.append("a.log", "  and more\ntwo\nthree\n")
     lab.pass_time(3.0)
-    lab.until(lambda: len(lab.messages) >= 2, seconds=0.0005)
+    lab.wait_until(lambda: len(lab.messages) >= 2, seconds=0.0005)
     assert lab.messages == ["one\n  more\n  and more", "two"]
     appender.store(b"four\nfive\n")
     lab.pass_time(2 * CHECK_INTERVAL)
-    lab.until(lambda: len(lab.messages) >= 5)
+    lab.wait_until(lambda: len(lab.messages) >= 5)
     assert sorted(lab.messages) == sorted(["one\n  more\n  and more", "two", "three", "four", "five"])

@@ -25,7 +25,7 @@ def stand_still(lab: Lab) -> None:
     """The destination takes nothing, for long. What is to be written then is on disk, however slow it is."""
     for _ in range(30):
         lab.step(seconds=0.2, wait=0.002)
-        lab.until(lambda: is_written(lab), seconds=0)
+        lab.wait_until(lambda: is_written(lab), seconds=0)
     lab.step(seconds=0, wait=0.002)  # takes in what is written
 
 
@@ -59,7 +59,7 @@ def test_lines_of_a_file_that_is_deleted_survive_an_outage_and_a_kill(lab: Lab) 
     stand_still(lab)
     kill(lab)
     lab.start()
-    lab.until(lambda: lab.messages == ["one", "two"])
+    lab.wait_until(lambda: lab.messages == ["one", "two"])
     assert lab.running.metrics.bytes_lost == 0
 
 
@@ -93,7 +93,7 @@ def test_a_flipped_bit_costs_the_lines_of_one_batch_which_are_counted(lab: Lab, 
     data[int(size * place)] ^= 4
     segments(lab)[-1].write_bytes(data)
     lab.start()
-    lab.until(lambda: len(lab.messages) == 19)
+    lab.wait_until(lambda: len(lab.messages) == 19)
     assert events_lost(lab) == 1
 
 
@@ -150,7 +150,7 @@ def test_what_cannot_be_read_again_is_kept_without_any_section(lab: Lab) -> None
     assert len(segments(lab)) == 1
     kill(lab)
     lab.start()
-    lab.until(lambda: sorted(lab.messages) == ["of a file", "sent"])
+    lab.wait_until(lambda: sorted(lab.messages) == ["of a file", "sent"])
 
 
 def test_a_queue_that_is_off_keeps_nothing_on_disk(lab: Lab) -> None:
@@ -170,7 +170,7 @@ def test_a_queue_that_cannot_be_made_while_the_agent_runs_is_no_reason_to_end(
     lab.start()
     (lab.data / "diskqueue").write_text("a file in the way")
     lab.running.pipeline.put(received(lab, "sent", resolved))
-    lab.until(lambda: lab.messages == ["sent"])
+    lab.wait_until(lambda: lab.messages == ["sent"])
     assert resolved == ["sent"]
     assert "is a file, and a directory is needed there" in caplog.text
     assert "what cannot be read again is kept in memory only" in caplog.text
@@ -256,7 +256,7 @@ def test_what_is_left_is_delivered_also_without_the_section(
     lab.remove("a.log")
     lab.disk_queue = section
     lab.start()
-    lab.until(lambda: lab.messages == ["one", "two"])
+    lab.wait_until(lambda: lab.messages == ["one", "two"])
     lab.append("b.log", "three\n")
     lab.expect_lines("b.log", "three")
 
@@ -302,7 +302,7 @@ def test_a_stop_puts_on_disk_what_is_not_delivered_by_then(lab: Lab) -> None:
     kill(lab)
     lab.remove("a.log")
     lab.start()
-    lab.until(lambda: sorted(lab.messages) == ["of a file", "sent"])
+    lab.wait_until(lambda: sorted(lab.messages) == ["of a file", "sent"])
 
 
 def test_a_run_with_once_waits_for_what_is_on_disk(lab: Lab) -> None:
@@ -315,7 +315,7 @@ def test_a_run_with_once_waits_for_what_is_on_disk(lab: Lab) -> None:
     lab.remove("a.log")
     lab.start(once=True)
     assert not lab.running.loop.finished
-    lab.until(lambda: lab.running.loop.finished)
+    lab.wait_until(lambda: lab.running.loop.finished)
     assert lab.messages == ["one"]
 
 
@@ -330,7 +330,7 @@ def test_deleted_files_are_given_up_on_a_file_system_at_its_last_watermark(
     lab.destination.room = 0
     stand_still(lab)
     lab.remove("a.log")
-    lab.until(lambda: "given up" in caplog.text, seconds=10)
+    lab.wait_until(lambda: "given up" in caplog.text, seconds=10)
     assert segments(lab) == []
     (warning,) = [line for line in caplog.messages if "given up" in line]
     assert "queue.disk.watermark.flood" in warning
@@ -370,4 +370,4 @@ def test_nothing_is_lost_whatever_is_killed_deleted_and_delayed(lab: Lab, seed: 
     lab.destination.holding = False
     lab.destination.arrive()
     lab.destination.acknowledge()
-    lab.until(lambda: set(written) <= set(lab.messages), seconds=1)
+    lab.wait_until(lambda: set(written) <= set(lab.messages), seconds=1)

@@ -84,7 +84,7 @@ def test_a_read_that_is_refused_is_logged_and_the_next_scan_reads_on_from_there(
         os.close(write_only)
         offset = harvester.offset
         lab.append("a.log", "two\n")
-        lab.until(lambda: not lab.crawler.running)
+        lab.wait_until(lambda: not lab.crawler.running)
         problem = f"cannot be read at offset {offset}: Bad file descriptor"
         assert lab.crawler.status().problems == {f"{lab.logs}/a.log": problem}
         assert len(warnings(caplog)) == count

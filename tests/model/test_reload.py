@@ -54,12 +54,12 @@ def reload_log(caplog: pytest.LogCaptureFixture) -> ReloadLog:
 
 
 def test_an_unchanged_input_continues_with_the_same_open_file(lab: ReloadingLab) -> None:
-    a, b = lab.of("a", "a.log"), lab.of("b", "b.log")
+    a, b = lab.make_input("a", "a.log"), lab.make_input("b", "b.log")
     lab.append("a.log", "one\nhalf")
     lab.configure(a, b)
     lab.ship("b.log", "one")
     before, started = lab.harvesters["a.log"], lab.running.metrics.harvesters_started
-    lab.reload(a, replace(b, tags=("new",)), lab.of("c", "c.log"))
+    lab.reload(a, replace(b, tags=("new",)), lab.make_input("c", "c.log"))
     lab.append("a.log", " a line\n")
     lab.append("b.log", "two\n")
     lab.append("c.log", "one\n")
@@ -71,7 +71,7 @@ def test_an_unchanged_input_continues_with_the_same_open_file(lab: ReloadingLab)
 
 
 def test_events_that_are_read_after_the_change_follow_the_new_configuration(lab: ReloadingLab) -> None:
-    a = lab.of("a", "a.log")
+    a = lab.make_input("a", "a.log")
     lab.configure(a)
     lab.ship("a.log", "one")
     lab.reload(replace(a, tags=("new",)))
@@ -81,31 +81,31 @@ def test_events_that_are_read_after_the_change_follow_the_new_configuration(lab:
 
 
 def test_what_is_in_flight_is_acknowledged_before_the_file_is_resumed(lab: ReloadingLab) -> None:
-    a = lab.of("a", "a.log", prospector=ProspectorConfig(scanner=ScannerConfig(check_interval=3600)))
+    a = lab.make_input("a", "a.log", prospector=ProspectorConfig(scanner=ScannerConfig(check_interval=3600)))
     lab.append("a.log", "one\ntwo\n")
     lab.configure(a)
     lab.start()
     lab.destination.holding = True
-    lab.until(lambda: lab.destination.in_flight)
+    lab.wait_until(lambda: lab.destination.in_flight)
     lab.reload(replace(a, tags=("new",)))
     lab.append("a.log", "three\n")
     for _ in range(50):
         lab.step(seconds=1)
     assert lab.harvesters == {}
     lab.destination.holding = False
-    lab.until(lambda: len(lab.records) == 3)  # before the next scan
+    lab.wait_until(lambda: len(lab.records) == 3)  # before the next scan
     assert lab.tagged_messages() == [("one", []), ("two", []), ("three", ["new"])]
 
 
 def test_an_input_of_another_type_and_id_takes_over_the_files_of_one_that_was_removed(lab: ReloadingLab) -> None:
-    lab.configure(replace(lab.of("old", "a.log"), type="log"))
+    lab.configure(replace(lab.make_input("old", "a.log"), type="log"))
     lab.ship("a.log", "one")
-    lab.reload(lab.of("new", "a.log", take_over=TAKE_OVER))
+    lab.reload(lab.make_input("new", "a.log", take_over=TAKE_OVER))
     lab.append("a.log", "two\n")
     lab.expect_lines("a.log", "one", "two")
     lab.stop()
     lab.configure(
-        replace(lab.of("third", "a.log", take_over=TakeOverConfig(enabled=True, from_ids=("new",))), type="log")
+        replace(lab.make_input("third", "a.log", take_over=TakeOverConfig(enabled=True, from_ids=("new",))), type="log")
     )
     lab.append("a.log", "three\n")
     lab.start()
@@ -114,11 +114,11 @@ def test_an_input_of_another_type_and_id_takes_over_the_files_of_one_that_was_re
 
 
 def test_a_pending_message_comes_once_and_whole(lab: ReloadingLab) -> None:
-    a = lab.of("a", "a.log", parsers=(multiline(START, negate=True),))
+    a = lab.make_input("a", "a.log", parsers=(multiline(START, negate=True),))
     lab.append("a.log", "one\n  more\ntwo\n")
     lab.configure(a)
     lab.start()
-    lab.until(lambda: lab.tagged_messages())
+    lab.wait_until(lambda: lab.tagged_messages())
     lab.reload(replace(a, tags=("new",)))
     lab.append("a.log", "  of it\nthree\n")
     lab.expect_lines("a.log", "one\n  more", "two\n  of it", "three")
@@ -126,7 +126,7 @@ def test_a_pending_message_comes_once_and_whole(lab: ReloadingLab) -> None:
 
 
 def test_a_removed_input_stops_and_resumes_where_it_was_when_it_is_back(lab: ReloadingLab) -> None:
-    a, b = lab.of("a", "a.log"), lab.of("b", "b.log")
+    a, b = lab.make_input("a", "a.log"), lab.make_input("b", "b.log")
     lab.configure(a, b)
     lab.ship("a.log", "one")
     lab.reload(b)
@@ -140,28 +140,29 @@ def test_a_removed_input_stops_and_resumes_where_it_was_when_it_is_back(lab: Rel
 
 
 def test_an_input_with_another_id_reads_the_files_as_new_ones(lab: ReloadingLab) -> None:
-    lab.configure(lab.of("a", "a.log"))
+    lab.configure(lab.make_input("a", "a.log"))
     lab.ship("a.log", "one")
-    lab.reload(lab.of("z", "a.log"))
+    lab.reload(lab.make_input("z", "a.log"))
     lab.append("a.log", "two\n")
-    lab.until(lambda: lab.messages == ["one", "one", "two"])
+    lab.wait_until(lambda: lab.messages == ["one", "one", "two"])
     assert lab.harvesters["a.log"].source.input_id == "z"
 
 
 @pytest.mark.parametrize("from_ids", [("other",), ("a",)])
 def test_it_takes_over_the_files_of_the_ids_that_it_names_alone(lab: ReloadingLab, from_ids: tuple[str, ...]) -> None:
-    a, z = lab.of("a", "a.log"), lab.of("z", "a.log", take_over=TakeOverConfig(enabled=True, from_ids=from_ids))
+    a = lab.make_input("a", "a.log")
+    z = lab.make_input("z", "a.log", take_over=TakeOverConfig(enabled=True, from_ids=from_ids))
     lab.append("a.log", "one\n")
     lab.configure(a)
     lab.start()
     lab.destination.holding = True
-    lab.until(lambda: lab.destination.in_flight)
+    lab.wait_until(lambda: lab.destination.in_flight)
     lab.reload(z)
     lab.append("a.log", "two\n")
     lab.take_steps()
     lab.destination.holding = False
     expected = ["one", "two"] if from_ids == ("a",) else ["one", "one", "two"]
-    lab.until(lambda: lab.messages == expected)
+    lab.wait_until(lambda: lab.messages == expected)
     lab.reload(a, z)
     lab.calm_down()
     assert sorted(lab.messages) == sorted([*expected, *(["one", "two"] if from_ids == ("a",) else ["two"])])
@@ -169,7 +170,7 @@ def test_it_takes_over_the_files_of_the_ids_that_it_names_alone(lab: ReloadingLa
 
 def test_an_input_whose_id_is_derived_resumes_the_files_of_another_one(lab: ReloadingLab) -> None:
     """It has an id for each set of paths, which nobody sees."""
-    one, two = (lab.of("", f"{name}.log").converted() for name in "ab")
+    one, two = (lab.make_input("", f"{name}.log").converted() for name in "ab")
     lab.configure(one)
     lab.ship("a.log", "one")
     lab.reload(replace(two, id="", paths=(*one.paths, *two.paths)).converted())
@@ -179,19 +180,19 @@ def test_an_input_whose_id_is_derived_resumes_the_files_of_another_one(lab: Relo
 
 
 def test_a_file_that_was_deleted_before_all_of_it_was_read_is_read_to_its_end(lab: ReloadingLab) -> None:
-    a = lab.of("a", "a.log")
+    a = lab.make_input("a", "a.log")
     lab.configure(a)
     lab.ship("a.log", "one")
     lab.append("a.log", "two\n")
     inode = lab.inode("a.log")
     lab.remove("a.log")
     lab.reload(replace(a, tags=("new",)))
-    lab.settle(lambda: len(lab.records) == 2)
+    lab.wait_until(lambda: len(lab.records) == 2, seconds=0.5)
     assert lab.lines(inode) == ["one", "two"]
 
 
 def test_a_file_that_was_moved_out_of_the_paths_is_read_to_its_end(lab: ReloadingLab) -> None:
-    a = lab.of("a", "a.log")
+    a = lab.make_input("a", "a.log")
     lab.configure(a)
     lab.ship("a.log", "one")
     lab.append("a.log", "two\n")
@@ -207,72 +208,72 @@ def read_pending(lab: ReloadingLab, config: InputConfig) -> None:
     lab.append("a.log", "one\n")
     lab.configure(config)
     lab.start()
-    lab.until(lambda: "a.log" in lab.harvesters and lab.harvesters["a.log"].read_to)
+    lab.wait_until(lambda: "a.log" in lab.harvesters and lab.harvesters["a.log"].read_to)
 
 
 def rotate_within_the_message(lab: ReloadingLab) -> None:
     """Rotate a.log, and wait until the pending message continues in the new file."""
     lab.rotate("a.log", "a.log.1")
     lab.append("a.log", "  more\n")
-    lab.until(lambda: any(harvester.is_continued for harvester in lab.harvesters.values()))
+    lab.wait_until(lambda: any(harvester.is_continued for harvester in lab.harvesters.values()))
 
 
 def test_a_message_across_a_rotation_is_joined_after_the_change_too(lab: ReloadingLab) -> None:
-    a = lab.of("a", "a.log*", parsers=(multiline(START, negate=True),))
+    a = lab.make_input("a", "a.log*", parsers=(multiline(START, negate=True),))
     read_pending(lab, a)
     rotate_within_the_message(lab)
     lab.reload(replace(a, tags=("new",)))
     lab.append("a.log", "two\n")
-    lab.settle(lambda: len(lab.records) == 2)
+    lab.wait_until(lambda: len(lab.records) == 2, seconds=0.5)
     assert lab.messages == ["one\n  more", "two"]
 
 
 def test_two_files_that_share_a_message_are_read_on_together(lab: ReloadingLab) -> None:
-    a = lab.of("a", "a.log*", parsers=(multiline(START, negate=True),))
+    a = lab.make_input("a", "a.log*", parsers=(multiline(START, negate=True),))
     lab.append("a.log", "zero\none\n")
     lab.configure(a)
     lab.start()
     lab.destination.holding = True
-    lab.until(lambda: lab.destination.in_flight)
+    lab.wait_until(lambda: lab.destination.in_flight)
     rotate_within_the_message(lab)
     lab.reload(replace(a, tags=("new",)))
     for _ in range(20):
         lab.step(seconds=1)
     lab.destination.holding = False
     lab.append("a.log", "two\n")
-    lab.settle(lambda: len(lab.records) == 3)
+    lab.wait_until(lambda: len(lab.records) == 3, seconds=0.5)
     assert lab.messages == ["zero", "one\n  more", "two"]
 
 
 def test_a_file_in_which_the_message_of_a_deleted_one_continues_is_released_after_it(lab: ReloadingLab) -> None:
-    a = lab.of("a", "a.log*", parsers=(multiline(START, negate=True),))
+    a = lab.make_input("a", "a.log*", parsers=(multiline(START, negate=True),))
     read_pending(lab, a)
     rotate_within_the_message(lab)
     lab.remove("a.log.1")
     lab.reload(replace(a, tags=("new",)))
     lab.append("a.log", "two\nthree\n")
-    lab.settle(lambda: len(lab.records) >= 3)
+    lab.wait_until(lambda: len(lab.records) >= 3, seconds=0.5)
     assert lab.messages == ["one\n  more", "two", "three"]
 
 
 def test_what_waits_for_the_registry_is_not_forgotten(lab: ReloadingLab) -> None:
-    a = lab.of("a", "a.log", parsers=(multiline(START, negate=True),))
+    a = lab.make_input("a", "a.log", parsers=(multiline(START, negate=True),))
     read_pending(lab, a)
     harvester = lab.harvesters["a.log"]
-    lab.until(lambda: harvester.state.cuts, seconds=1)  # ended by time: the cut must be saved first
+    lab.wait_until(lambda: harvester.state.cuts, seconds=1)  # ended by time: the cut must be saved first
     lab.reload(replace(a, tags=("new",)))
     lab.append("a.log", "two\nthree\n")
-    lab.settle(lambda: len(lab.records) >= 3)
+    lab.wait_until(lambda: len(lab.records) >= 3, seconds=0.5)
     assert lab.messages == ["one", "two", "three"]
 
 
 def test_changed_again_before_the_first_change_is_done(lab: ReloadingLab) -> None:
-    a = lab.of("a", "a.log")
+    a = lab.make_input("a", "a.log")
     lab.append("a.log", "one\n")
     lab.configure(a)
     lab.start()
     lab.destination.holding = True
-    lab.until(lambda: lab.destination.in_flight)
+    lab.wait_until(lambda: lab.destination.in_flight)
     lab.reload(replace(a, tags=("first",)))
     lab.append("a.log", "two\n")
     lab.step(seconds=1)
@@ -283,37 +284,37 @@ def test_changed_again_before_the_first_change_is_done(lab: ReloadingLab) -> Non
 
 
 def test_a_new_input_reads_only_new_lines_if_so_configured(lab: ReloadingLab) -> None:
-    a = lab.of("a", "a.log")
+    a = lab.make_input("a", "a.log")
     lab.append("a.log", "one\n")
     lab.append("b.log", "old\n")
     lab.configure(a)
     lab.start()
     lab.expect_lines("a.log", "one")
-    lab.reload(a, lab.of("b", "b.log", tail_files=True))
+    lab.reload(a, lab.make_input("b", "b.log", tail_files=True))
     lab.calm_down()
     lab.append("b.log", "new\n")
     lab.expect_lines("b.log", "new")
 
 
 def test_new_rules_for_closing_apply_to_new_harvesters(lab: ReloadingLab) -> None:
-    a = lab.of("a", "a.log", close=CloseConfig())
+    a = lab.make_input("a", "a.log", close=CloseConfig())
     lab.configure(a)
     lab.ship("a.log", "one")
     lab.reload(replace(a, close=CloseConfig(reader=ReaderCloseConfig(on_eof=True))))
     lab.append("a.log", "two\n")
     lab.expect_lines("a.log", "one", "two")
-    lab.settle(lambda: not lab.harvesters)
+    lab.wait_until(lambda: not lab.harvesters, seconds=0.5)
 
 
 def test_what_all_inputs_have_changes_all_of_them(lab: ReloadingLab, reload_log: ReloadLog) -> None:
-    lab.configure(lab.of("a", "a.log"), lab.of("b", "b.log"))
+    lab.configure(lab.make_input("a", "a.log"), lab.make_input("b", "b.log"))
     lab.start()
     lab.reload(tags=("new",))
     assert reload_log.messages == ["reloaded: 2 inputs changed"]
 
 
 def test_the_change_is_logged_in_numbers(lab: ReloadingLab, reload_log: ReloadLog) -> None:
-    a, b, c, d = (lab.of(name, f"{name}.log") for name in "abcd")
+    a, b, c, d = (lab.make_input(name, f"{name}.log") for name in "abcd")
     lab.configure(a, b, c)
     lab.start()
     lab.reload(replace(a, tags=("new",)), b, d, replace(c, enabled=False))
@@ -325,9 +326,9 @@ def test_the_change_is_logged_in_numbers(lab: ReloadingLab, reload_log: ReloadLo
 
 
 def test_a_number_that_becomes_a_boolean_is_a_change(lab: ReloadingLab, reload_log: ReloadLog) -> None:
-    lab.configure(lab.of("a", "a.log", fields={"x": 1}))
+    lab.configure(lab.make_input("a", "a.log", fields={"x": 1}))
     lab.start()
-    lab.reload(lab.of("a", "a.log", fields={"x": True}))
+    lab.reload(lab.make_input("a", "a.log", fields={"x": True}))
     assert reload_log.messages == ["reloaded: 1 input changed"]
 
 
@@ -335,7 +336,7 @@ def test_a_number_that_becomes_a_boolean_is_a_change(lab: ReloadingLab, reload_l
     "mistake", [ConfigError([Problem("a.yml", 3, "tags", "is wrong")]), StartError("a.yml:3: tags: is wrong")]
 )
 def test_a_mistake_changes_nothing(lab: ReloadingLab, reload_log: ReloadLog, mistake: Exception) -> None:
-    a = lab.of("a", "a.log")
+    a = lab.make_input("a", "a.log")
     lab.configure(a)
     lab.append("a.log", "one\n")
     lab.start()
@@ -353,17 +354,17 @@ def test_a_mistake_changes_nothing(lab: ReloadingLab, reload_log: ReloadLog, mis
 
 
 def test_an_input_that_cannot_work_changes_nothing(lab: ReloadingLab, reload_log: ReloadLog) -> None:
-    a = lab.of("a", "a.log")
+    a = lab.make_input("a", "a.log")
     lab.configure(a)
     lab.start()
-    lab.reload(replace(a, tags=("new",)), lab.of("b", "b.log", fields={"number": 10**40}))
+    lab.reload(replace(a, tags=("new",)), lab.make_input("b", "b.log", fields={"number": 10**40}))
     assert "fields: a value cannot be written as JSON" in reload_log.messages[0]
     lab.reload(a, fields={})
     assert reload_log.messages[1] == "the configuration was read again: nothing changed"
 
 
 def test_lines_are_shipped_while_the_configuration_is_read(lab: ReloadingLab, reload_log: ReloadLog) -> None:
-    a = lab.of("a", "a.log")
+    a = lab.make_input("a", "a.log")
     lab.configure(a)
     lab.start()
     lab.delayed = []
@@ -386,7 +387,7 @@ def test_lines_are_shipped_while_the_configuration_is_read(lab: ReloadingLab, re
 
 
 def test_of_many_mistakes_some_are_logged(lab: ReloadingLab, reload_log: ReloadLog) -> None:
-    lab.configure(lab.of("a", "a.log"))
+    lab.configure(lab.make_input("a", "a.log"))
     lab.start()
     lab.fails = ConfigError([Problem("a.yml", line, "tags", "is wrong") for line in range(1, 4001)])
     lab.hang_up()
@@ -398,14 +399,14 @@ def test_of_many_mistakes_some_are_logged(lab: ReloadingLab, reload_log: ReloadL
 
 
 def test_standard_input_cannot_be_added(lab: ReloadingLab, reload_log: ReloadLog) -> None:
-    lab.configure(lab.of("a", "a.log"))
+    lab.configure(lab.make_input("a", "a.log"))
     lab.start()
-    lab.reload(lab.of("in", "", type="stdin"))
+    lab.reload(lab.make_input("in", "", type="stdin"))
     assert "type stdin can only be added at the next start" in reload_log.messages[0]
 
 
 def test_what_cannot_change_is_named_and_stays(lab: ReloadingLab, reload_log: ReloadLog) -> None:
-    lab.configure(lab.of("a", "a.log"))
+    lab.configure(lab.make_input("a", "a.log"))
     lab.start()
     lab.reload(queue=QueueConfig(mem=MemQueue(events=7)), name="other")
     assert reload_log.messages == [
@@ -423,7 +424,7 @@ def test_what_cannot_change_is_named_and_stays(lab: ReloadingLab, reload_log: Re
 
 def test_all_inputs_can_go(lab: ReloadingLab) -> None:
     lab.append("a.log", "one\n")
-    a = lab.of("a", "a.log")
+    a = lab.make_input("a", "a.log")
     lab.configure(a)
     lab.start()
     lab.expect_lines("a.log", "one")
@@ -438,7 +439,7 @@ def test_all_inputs_can_go(lab: ReloadingLab) -> None:
 def test_whatever_changes_every_line_comes_once_and_in_order(lab: ReloadingLab, seed: int) -> None:
     chance = random.Random(seed)
     parsers = (multiline(START, negate=True),) if seed % 2 else ()
-    inputs = [lab.of(name, f"{name}.log*", parsers=parsers, take_over=TAKE_OVER) for name in "ab"]
+    inputs = [lab.make_input(name, f"{name}.log*", parsers=parsers, take_over=TAKE_OVER) for name in "ab"]
     lab.configure(*inputs)
     lab.start()
     written: dict[str, int] = {"a": 0, "b": 0}
@@ -468,7 +469,9 @@ def test_whatever_changes_every_line_comes_once_and_in_order(lab: ReloadingLab, 
     for name in "ab":
         lab.append(f"{name}.log", f"{name}{written[name]:04}\nend\n")
         written[name] += 1
-    lab.settle(lambda: sum(message[0] in "ab" for message, _ in lab.tagged_messages()) >= sum(written.values()))
+    lab.wait_until(
+        lambda: sum(message[0] in "ab" for message, _ in lab.tagged_messages()) >= sum(written.values()), seconds=0.5
+    )
     lab.calm_down()
     for inode in lab.inodes:  # lines of two files may come in any order
         lines = [line.partition("\n")[0] for line in lab.lines(inode)]
@@ -481,11 +484,11 @@ def test_whatever_changes_every_line_comes_once_and_in_order(lab: ReloadingLab, 
 
 
 def test_a_suspected_copy_is_distinguished_from_a_new_file_after_the_change_too(lab: ReloadingLab) -> None:
-    a = lab.of("a", "a.log*")
+    a = lab.make_input("a", "a.log*")
     lab.configure(a)
     lab.ship("a.log", "one", "two")
     lab.append("a.log.1", "one\ntwo\n")
-    lab.until(lambda: lab.inode("a.log.1") in lab.opened_by_agent())
+    lab.wait_until(lambda: lab.inode("a.log.1") in lab.opened_by_agent())
     lab.reload(replace(a, tags=("new",)))
     lab.step()
     lab.truncate("a.log")
@@ -496,11 +499,11 @@ def test_a_suspected_copy_is_distinguished_from_a_new_file_after_the_change_too(
 
 
 def test_a_suspected_copy_is_closed_with_its_input(lab: ReloadingLab) -> None:
-    a, b = lab.of("a", "a.log*"), lab.of("b", "b.log")
+    a, b = lab.make_input("a", "a.log*"), lab.make_input("b", "b.log")
     lab.configure(a, b)
     lab.ship("a.log", "one", "two")
     lab.append("a.log.1", "one\ntwo\n")
-    lab.until(lambda: lab.inode("a.log.1") in lab.opened_by_agent())
+    lab.wait_until(lambda: lab.inode("a.log.1") in lab.opened_by_agent())
     lab.reload(b)
     assert not {lab.inode("a.log"), lab.inode("a.log.1")} & lab.opened_by_agent()
     lab.calm_down()
@@ -508,26 +511,26 @@ def test_a_suspected_copy_is_closed_with_its_input(lab: ReloadingLab) -> None:
 
 
 def test_a_file_that_turns_out_to_be_another_after_its_input_was_removed_is_released(lab: ReloadingLab) -> None:
-    a, b = lab.of("a", "a.log"), lab.of("b", "b.log")
+    a, b = lab.make_input("a", "a.log"), lab.make_input("b", "b.log")
     lines = "".join(f"{number:05}\n" for number in range(500))
     lab.append("a.log", lines)
     lab.configure(a)
     lab.start()
-    lab.until(lambda: len(lab.records) == 500)
+    lab.wait_until(lambda: len(lab.records) == 500)
     lab.stop()
     (lab.logs / "a.log").write_text(lines.replace("00250", "other"))
     lab.append("b.log", "one\n" * 20)
     lab.configure(b, queue=QueueConfig(mem=MemQueue(events=10)))
     lab.start()
     lab.destination.holding = True
-    lab.until(lambda: not lab.running.pipeline.has_room)
+    lab.wait_until(lambda: not lab.running.pipeline.has_room)
     lab.reload(a, b)
-    lab.until(lambda: "a.log" in lab.harvesters)
+    lab.wait_until(lambda: "a.log" in lab.harvesters)
     inode = lab.inode("a.log")
     lab.remove("a.log")
     lab.reload(b)
     lab.destination.holding = False
-    lab.until(lambda: "a.log" not in lab.harvesters)
+    lab.wait_until(lambda: "a.log" not in lab.harvesters)
     assert inode not in lab.opened_by_agent()
     lab.expect_lines("b.log", *["one"] * 20)
     assert len(lab.records) == 520

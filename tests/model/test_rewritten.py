@@ -53,7 +53,7 @@ def test_also_one_that_was_closed_meanwhile(lab: Lab, kind: str) -> None:
     lab.ship("a.log", *first.splitlines())
     lab.calm_down()
     lab.step(CLOSE_INACTIVE)
-    lab.until(lambda: not lab.crawler.running)
+    lab.wait_until(lambda: not lab.crawler.running)
     overwrite(lab, "a.log", second)
     expect_reports(lab, "a.log", first, second)
 
@@ -66,7 +66,9 @@ def test_also_one_that_waits_for_its_turn(lab: Lab, kind: str) -> None:
     lab.calm_down()
     lab.destination.holding = True
     lab.append("b.log", "one\n")
-    lab.until(lambda: [harvester.state.path for harvester in lab.crawler.running.values()] == [f"{lab.logs}/b.log"])
+    lab.wait_until(
+        lambda: [harvester.state.path for harvester in lab.crawler.running.values()] == [f"{lab.logs}/b.log"]
+    )
     overwrite(lab, "a.log", second)
     lab.take_steps()
     lab.destination.holding = False

@@ -59,7 +59,7 @@ def test_a_file_with_the_header_of_another_is_read_as_soon_as_it_has_a_line_of_i
     lab.append("a.log.2", "header\n")
     lab.take_steps(5)
     lab.append("a.log.2", "two\n")
-    lab.until(lambda: len(lab.arrived) == 4)
+    lab.wait_until(lambda: len(lab.arrived) == 4)
     assert lab.messages[2:] == ["header", "two"]
 
 
@@ -84,7 +84,7 @@ def test_what_was_shipped_as_plain_text_is_not_shipped_again_from_its_gz(lab: La
     lab.input["compression"] = "auto"
     lab.append("a.log", "one\ntwo\n" * 100)
     lab.start()
-    lab.until(lambda: len(lab.arrived) == 200)
+    lab.wait_until(lambda: len(lab.arrived) == 200)
     lab.rotate("a.log", to="a.log.1")
     lab.append("a.log", "three\n")
     lab.scan(3)
@@ -102,7 +102,7 @@ def test_a_gz_with_more_than_was_shipped_is_resumed(lab: Lab) -> None:
     lab.input["compression"] = "auto"
     lab.append("a.log", "one\n" * 100)
     lab.start()
-    lab.until(lambda: len(lab.arrived) == 100)
+    lab.wait_until(lambda: len(lab.arrived) == 100)
     lab.stop()
     lab.append("a.log", "two\nlast")
     compress(lab, "a.log")
@@ -137,10 +137,10 @@ def test_a_message_that_lies_across_a_rotation_comes_out_whole(lab: Lab) -> None
     lab.append("a.log", "one\ntwo\n +\n")
     lab.start()
     # Hardly any time passes while the test waits for the watcher's thread: else the message would end by its timeout.
-    lab.until(lambda: lab.messages == ["one"], seconds=0.0004)
+    lab.wait_until(lambda: lab.messages == ["one"], seconds=0.0004)
     lab.rotate("a.log", to="a.log.1")
     lab.append("a.log", " ++\nthree\nfour\n")
-    lab.until(lambda: len(lab.arrived) == 3, seconds=0.0004)
+    lab.wait_until(lambda: len(lab.arrived) == 3, seconds=0.0004)
     lab.scan()
     assert lab.messages == ["one", "two\n +\n ++", "three", "four"]
     assert [event.offset for event in lab.arrived] == [0, 4, 4, 10]
@@ -163,7 +163,7 @@ def test_a_message_across_a_rotation_waits_for_its_end_in_the_new_file(lab: Lab)
     lab.append("a.log", " ++\n")
     lab.take_steps()
     lab.append("a.log", " +++\ntwo\n")
-    lab.until(lambda: len(lab.arrived) == 1)
+    lab.wait_until(lambda: len(lab.arrived) == 1)
     lab.scan()
     assert lab.messages == ["one\n +\n ++\n +++", "two"]
 
@@ -171,7 +171,7 @@ def test_a_message_across_a_rotation_waits_for_its_end_in_the_new_file(lab: Lab)
 def test_a_message_across_a_rotation_is_the_same_after_a_kill(lab: Lab) -> None:
     rotate_within_a_message(lab, " ++\ntwo\n")
     lab.destination.holding = True
-    lab.until(lambda: lab.destination.in_flight)
+    lab.wait_until(lambda: lab.destination.in_flight)
     lab.destination.arrive()
     lab.kill()
     lab.start()
@@ -182,8 +182,8 @@ def test_a_message_across_a_rotation_is_the_same_after_a_kill(lab: Lab) -> None:
 def test_of_a_message_across_a_rotation_that_ends_by_time_later_lines_belong_to_the_new_file(lab: Lab) -> None:
     rotate_within_a_message(lab, " ++\n")
     # Hardly any time passes before the watcher's thread has reported the rotation: the timeout begins after it.
-    lab.until(lambda: any(harvester.is_continued for harvester in lab.crawler.running.values()), seconds=0.0004)
-    lab.until(lambda: lab.messages == ["one\n +\n ++"], seconds=1)
+    lab.wait_until(lambda: any(harvester.is_continued for harvester in lab.crawler.running.values()), seconds=0.0004)
+    lab.wait_until(lambda: lab.messages == ["one\n +\n ++"], seconds=1)
     lab.append("a.log", " late\ntwo\n")
     lab.scan()
     assert lab.messages == ["one\n +\n ++", " late", "two"]
@@ -193,7 +193,7 @@ def test_a_message_across_a_rotation_while_the_agent_was_down_comes_out_whole(la
     lab.parsers = (multiline(r"^\s"),)
     lab.append("a.log", "zero\none\n +\n")
     lab.start()
-    lab.until(lambda: lab.messages == ["zero"])
+    lab.wait_until(lambda: lab.messages == ["zero"])
     lab.stop()
     lab.rotate("a.log", to="a.log.1")
     lab.append("a.log", " ++\ntwo\n")
@@ -206,7 +206,7 @@ def test_a_deleted_file_is_read_to_its_end(lab: Lab) -> None:
     lab.append("a.log", "x" * 99 + "\n")
     lab.start()
     lab.destination.holding = True
-    lab.until(lambda: lab.destination.in_flight)
+    lab.wait_until(lambda: lab.destination.in_flight)
     lab.append("a.log", "last\n")
     lab.remove("a.log")
     lab.scan(3)

@@ -48,7 +48,7 @@ def test_a_message_that_a_stop_splits_comes_out_whole(lab: Lab) -> None:
     lab.parsers = (multiline(r"^\s"),)
     lab.append("a.log", "zero\none\n  more\n")
     lab.start()
-    lab.until(lambda: lab.records)
+    lab.wait_until(lambda: lab.records)
     lab.stop()
     assert lab.messages == ["zero"]
     lab.append("a.log", "  and more\nend\n")
@@ -60,7 +60,7 @@ def test_after_a_kill_what_was_not_acknowledged_comes_again_under_the_same_name(
     lab.append("a.log", "one\ntwo\n")
     lab.start()
     lab.destination.holding = True
-    lab.until(lambda: lab.destination.in_flight)
+    lab.wait_until(lambda: lab.destination.in_flight)
     lab.destination.arrive()
     lab.kill()
     lab.start()
@@ -74,7 +74,7 @@ def test_what_was_on_the_way_when_it_was_killed_is_sent_again(lab: Lab) -> None:
     lab.append("a.log", "one\n")
     lab.start()
     lab.destination.holding = True
-    lab.until(lambda: lab.destination.in_flight)
+    lab.wait_until(lambda: lab.destination.in_flight)
     lab.kill()
     assert not lab.records
     lab.start()
@@ -172,7 +172,7 @@ def test_a_message_that_was_ended_by_time_stays_ended_after_a_kill(lab: Lab) -> 
     lab.append("a.log", "one\n")
     lab.start()
     lab.destination.holding = True
-    lab.until(lambda: lab.destination.in_flight, seconds=1)
+    lab.wait_until(lambda: lab.destination.in_flight, seconds=1)
     lab.destination.arrive()
     lab.append("a.log", " came too late\nnext\nend\n")
     lab.kill()
@@ -220,7 +220,7 @@ def test_while_the_destination_is_unreachable_no_more_is_read_than_fits_into_the
 def test_the_registry_knows_the_file_before_its_first_record_arrives(lab: Lab, tmp_path: Path) -> None:
     lab.append("a.log", "one\n")
     lab.start()
-    lab.until(lambda: lab.records)
+    lab.wait_until(lambda: lab.records)
     (state,) = read(lab.data / "registry").values()
     assert state.id == lab.arrived[0].file_id
 
@@ -230,7 +230,7 @@ def test_one_fsync_serves_the_ids_of_all_files_of_a_scan(tmp_path: Path) -> None
     for name in "abcd":
         lab.append(f"{name}.log", "one\n")
     lab.start()
-    lab.until(lambda: len(lab.records) == 4, seconds=0.0005)
+    lab.wait_until(lambda: len(lab.records) == 4, seconds=0.0005)
     assert lab.running.registrar.saves.fsync.distribution().count == 1
     lab.close()
 
@@ -249,8 +249,8 @@ def test_a_line_that_is_written_while_its_file_is_deleted_by_the_agent_is_not_lo
         os.unlink(path)
 
     crawler._deletions.unlink = write_and_unlink
-    lab.until(lambda: lab.lines(inode) == ["one", "two"], seconds=1)
-    lab.until(lambda: not crawler.running, seconds=1)
+    lab.wait_until(lambda: lab.lines(inode) == ["one", "two"], seconds=1)
+    lab.wait_until(lambda: not crawler.running, seconds=1)
     assert list(lab.logs.iterdir()) == []
     assert len(lab.file_ids) == 1
     assert lab.running.metrics.bytes_lost == 0

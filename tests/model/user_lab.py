@@ -34,7 +34,7 @@ class UserLab(Lab):
 
     def until_messages(self, *expected: str) -> None:
         """Wait until these messages have arrived, and no others. No scan is needed for it: hardly any time passes."""
-        self.until(lambda: len(self.messages) >= len(expected), seconds=0.0005)
+        self.wait_until(lambda: len(self.messages) >= len(expected), seconds=0.0005)
         assert self.messages == list(expected)
 
     def ship(self, name: str, *lines: str) -> None:

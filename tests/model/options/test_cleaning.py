@@ -30,7 +30,7 @@ def test_clean_inactive_forgets_a_file_in_the_registry_and_no_line_of_it_is_sent
 
 def test_a_file_that_clean_inactive_forgot_resumes_with_new_data_while_the_agent_runs(cleaning: UserLab) -> None:
     cleaning.pass_time(3 * HOUR)
-    cleaning.until(lambda: read(cleaning.data / "registry") == {}, seconds=0.0005)
+    cleaning.wait_until(lambda: read(cleaning.data / "registry") == {}, seconds=0.0005)
     cleaning.append("a.log", "two\n")
     cleaning.date("a.log")
     cleaning.until_messages("one", "two")

@@ -31,7 +31,7 @@ def test_a_file_that_is_written_to_now_and_then_is_not_inactive(lab: UserLab) ->
     lab.start()
     for number in range(5):
         lab.append("a.log", f"{number}\n")
-        lab.until(lambda expected=number + 1: len(lab.messages) == expected)  # type: ignore[misc]  # a default: not inferred
+        lab.wait_until(lambda expected=number + 1: len(lab.messages) == expected)  # type: ignore[misc]  # a default: not inferred
         lab.pass_time(50)
         assert lab.is_open("a.log")
     assert lab.running.metrics.harvesters_started == 1
@@ -82,10 +82,10 @@ def test_close_reader_on_eof_closes_a_file_at_its_end_and_new_data_opens_it_agai
     lab.append("a.log", "one\nhalf")
     lab.start()
     lab.until_messages("one")
-    lab.until(lambda: not lab.is_open("a.log"), seconds=0.001)
+    lab.wait_until(lambda: not lab.is_open("a.log"), seconds=0.001)
     lab.append("a.log", " line\n")
     lab.until_messages("one", "half line")
-    lab.until(lambda: not lab.is_open("a.log"), seconds=0.001)
+    lab.wait_until(lambda: not lab.is_open("a.log"), seconds=0.001)
 
 
 def test_an_existing_file_is_closed_after_the_interval_and_resumes_without_loss_or_repeat(lab: UserLab) -> None:
@@ -131,11 +131,11 @@ def test_an_existing_file_that_a_blocked_output_keeps_is_not_given_up(lab: UserL
     lab.queue_events = 32
     lab.append("a.log", "blocked\n" * 20_000)
     lab.start()
-    lab.until(lambda: lab.running.metrics.events_read)
+    lab.wait_until(lambda: lab.running.metrics.events_read)
     lab.destination.room = 0
     lab.pass_time(600)
     lab.destination.room = None
-    lab.until(lambda: len(lab.messages) == 20_000, seconds=1)
+    lab.wait_until(lambda: len(lab.messages) == 20_000, seconds=1)
     assert lab.running.metrics.bytes_lost == 0
     assert len({(event.file_id, event.offset) for event in lab.arrived}) == 20_000
 
@@ -155,7 +155,7 @@ def test_of_deleted_files_above_the_budget_the_one_opened_first_is_given_up_and_
         lab.remove(name)
         lab.pass_time(11)
     lab.destination.room = None
-    lab.until(lambda: lab.messages.count("more of new.log") == 40_000, seconds=0.01)
+    lab.wait_until(lambda: lab.messages.count("more of new.log") == 40_000, seconds=0.01)
     assert lab.messages.count("more of old.log") < 40_000
     (warning,) = [line for line in caplog.messages if "given up" in line]
     assert "old.log" in warning

@@ -51,7 +51,7 @@ def test_a_gz_that_is_still_being_written_is_read_as_it_grows(lab: UserLab) -> N
     for start in range(1, len(packed), len(packed) // 5):
         lab.append("a.log.gz", packed[start : start + len(packed) // 5])
         lab.pass_time(11)
-    lab.until(lambda: len(lab.messages) >= 5000)
+    lab.wait_until(lambda: len(lab.messages) >= 5000)
     assert lab.messages == lines
     lab.pass_time(1)
     assert not lab.is_open("a.log.gz")
@@ -63,7 +63,7 @@ def test_a_gz_that_is_made_empty_beside_the_plain_file_and_filled_slowly_repeats
     content = "".join(f"{line}\n" for line in lines).encode()
     lab.append("a.log.1", content)
     lab.start()
-    lab.until(lambda: len(lab.messages) == 5000)
+    lab.wait_until(lambda: len(lab.messages) == 5000)
     packed = gzip.compress(content)
     lab.append("a.log.1.gz", b"")
     lab.pass_time(1)

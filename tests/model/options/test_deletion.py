@@ -11,7 +11,7 @@ DELETING = {"delete.enabled": True, "delete.grace_period": "30m", "close.on_stat
 
 def until_deleted(lab: UserLab, name: str) -> None:
     """Hardly any time of the lab's clock passes; but the position is saved first, by a thread."""
-    lab.until(lambda: not (lab.logs / name).exists(), seconds=0.01)
+    lab.wait_until(lambda: not (lab.logs / name).exists(), seconds=0.01)
 
 
 def test_delete_removes_a_file_after_the_grace_period_and_not_before(
@@ -30,7 +30,7 @@ def test_delete_removes_a_file_after_the_grace_period_and_not_before(
 def test_delete_saves_the_position_before_the_file_is_deleted(lab: UserLab) -> None:
     lab.options = DELETING
     lab.ship("a.log", "one")
-    lab.until(lambda: not (lab.logs / "a.log").exists(), seconds=60)
+    lab.wait_until(lambda: not (lab.logs / "a.log").exists(), seconds=60)
     lab.kill()
     (state,) = read(lab.data / "registry").values()
     assert state.position == 4
@@ -53,7 +53,7 @@ def test_delete_never_removes_what_is_not_acknowledged(lab: UserLab) -> None:
     lab.start()
     lab.destination.holding = True
     lab.append("a.log", "one\n")
-    lab.until(lambda: lab.destination.in_flight)
+    lab.wait_until(lambda: lab.destination.in_flight)
     lab.pass_time(HOUR)
     assert (lab.logs / "a.log").exists()
     lab.destination.holding = False

@@ -25,7 +25,7 @@ def replaced(path: Path, content: bytes | None = None) -> None:
 
 def expect(lab: UserLab, *expected: str) -> None:
     """Let time pass until these messages have arrived, and then some more: no others come."""
-    lab.until(lambda: len(lab.messages) >= len(expected), seconds=1)
+    lab.wait_until(lambda: len(lab.messages) >= len(expected), seconds=1)
     lab.pass_time(60)
     assert lab.messages == list(expected)
 
@@ -45,7 +45,7 @@ def test_a_short_file_is_read_at_once_and_keeps_its_id_however_it_grows_and_is_r
     expect(growing, "one", "two")
     growing.append("b.log", f"{HEAD}\n")
     expect(growing, "one", "two", HEAD)
-    growing.until(lambda: any(state.position > 64 for state in read(growing.data / "registry").values()))
+    growing.wait_until(lambda: any(state.position > 64 for state in read(growing.data / "registry").values()))
     growing.kill()
     growing.rotate("b.log", to="c.log")
     growing.append("c.log", "three\n")
@@ -78,7 +78,7 @@ def test_a_file_that_grew_while_it_was_open_is_recognised_by_its_fingerprint(gro
     growing.ship("a.log", "one")
     growing.append("a.log", f"{HEAD}\n")
     expect(growing, "one", HEAD)
-    growing.until(lambda: any(state.position > 64 for state in read(growing.data / "registry").values()))
+    growing.wait_until(lambda: any(state.position > 64 for state in read(growing.data / "registry").values()))
     growing.kill()
     replaced(growing.logs / "a.log")
     growing.start()
@@ -114,7 +114,7 @@ def test_files_that_begin_alike_are_all_read(growing: UserLab, head: str) -> Non
     growing.stop()
     growing.append("a.log", "five\n")
     growing.start()
-    growing.until(lambda: len(growing.messages) >= 7, seconds=1)
+    growing.wait_until(lambda: len(growing.messages) >= 7, seconds=1)
     growing.pass_time(60)
     assert sorted(growing.messages[4:]) == ["five", "four", "three"]
     assert len(growing.file_ids) == 2
@@ -156,7 +156,7 @@ def test_positions_that_were_kept_by_the_fingerprint_are_taken_over(lab: UserLab
     lab.append("a.log", "two\n")
     lab.append("short.log", "short\n")
     lab.start()
-    lab.until(lambda: len(lab.messages) >= 6, seconds=1)
+    lab.wait_until(lambda: len(lab.messages) >= 6, seconds=1)
     lab.pass_time(60)
     assert sorted(lab.messages[2:]) == sorted(["two", "short", HEAD, "one"])
     assert {entry.id for entry in lab.saved() if entry.path.endswith("/a.log") and not entry.key} == {state.id}

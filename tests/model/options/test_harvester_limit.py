@@ -13,7 +13,7 @@ def test_a_waiting_file_starts_as_soon_as_a_place_is_free_not_at_the_next_scan(l
     for number in range(20):
         lab.append(f"{number:02}.log", f"{number}\n")
     lab.start()
-    lab.until(lambda: len(lab.messages) == 20, seconds=0.001)
+    lab.wait_until(lambda: len(lab.messages) == 20, seconds=0.001)
     assert len(lab.crawler.running) <= 2
 
 
@@ -22,7 +22,7 @@ def test_a_copytruncate_while_down_repeats_nothing_although_only_one_file_may_be
     for name in "ab":
         lab.append(f"{name}.log", f"{name}\n" * 100)
     lab.start()
-    lab.until(lambda: len(lab.messages) == 200)
+    lab.wait_until(lambda: len(lab.messages) == 200)
     lab.stop()
     for name in "ab":  # both copies are older than what is written after the truncation, and opened first
         lab.append(f"{name}.log.1", (lab.logs / f"{name}.log").read_bytes())
@@ -39,7 +39,7 @@ def test_nor_does_one_while_its_file_waits_and_is_renamed_then(lab: UserLab) -> 
     for name in "ab":
         lab.append(f"{name}.log", f"{name}\n")
     lab.start()
-    lab.until(lambda: len(lab.messages) == 2)
+    lab.wait_until(lambda: len(lab.messages) == 2)
     lab.pass_time(600)
     for name in "ab":
         lab.copytruncate(f"{name}.log", f"{name}.log.1")

@@ -105,11 +105,11 @@ def test_under_path_a_file_that_is_renamed_before_all_of_it_was_read_is_read_und
     lab.queue_events = 10
     lab.append("a.log", "".join(f"{number}\n" for number in range(30_000)))
     lab.start()
-    lab.until(lambda: len(lab.messages) > 10, seconds=0.0005)
+    lab.wait_until(lambda: len(lab.messages) > 10, seconds=0.0005)
     assert len(lab.messages) < 30_000
     lab.rotate("a.log", to="b.log")
     lab.pass_time(60)
-    lab.until(lambda: lab.messages[-1] == "29999")
+    lab.wait_until(lambda: lab.messages[-1] == "29999")
     assert {event.message for event in lab.arrived} == {str(number) for number in range(30_000)}
 
 
@@ -130,7 +130,7 @@ def test_under_each_identity_a_gz_that_was_read_is_not_read_again_after_a_restar
     content = HEAD + "".join(f"{os.urandom(20).hex()}\n" for _ in range(1000))
     pack(lab, "a.log.gz", content.encode())
     lab.start()
-    lab.until(lambda: len(lab.messages) == 1001)
+    lab.wait_until(lambda: len(lab.messages) == 1001)
     lab.pass_time(60)
     lab.stop()
     lab.start()
@@ -173,7 +173,7 @@ def test_under_fingerprint_a_gz_of_what_was_shipped_is_not_shipped_again(lab: Us
     content = HEAD + "".join(f"{os.urandom(20).hex()}\n" for _ in range(1000))
     lab.append("a.log.1", content)
     lab.start()
-    lab.until(lambda: len(lab.messages) == 1001)
+    lab.wait_until(lambda: len(lab.messages) == 1001)
     pack(lab, "a.log.1.gz", content.encode())
     lab.pass_time(2)
     lab.remove("a.log.1")
@@ -249,7 +249,7 @@ def test_under_fingerprint_a_copy_to_another_disk_is_the_same_file_and_a_short_f
     lab.start()
     lab.until_messages(HEAD[:-1], "one", "two")
     lab.append("short.log", "x" * 63 + "\n")
-    lab.until(lambda: len(lab.messages) == 5, seconds=0.5)
+    lab.wait_until(lambda: len(lab.messages) == 5, seconds=0.5)
     assert lab.messages[3:] == ["short", "x" * 63]
 
 
@@ -273,7 +273,7 @@ def test_fingerprint_offset_passes_over_a_header_that_all_files_have(lab: UserLa
     for name in "ab":
         lab.append(f"{name}.log", HEAD + name * 63 + "\n")
     lab.start()
-    lab.until(lambda: len(lab.messages) == 4)
+    lab.wait_until(lambda: len(lab.messages) == 4)
     assert len(lab.file_ids) == 2
 
 

@@ -54,7 +54,7 @@ def test_a_file_that_grows_while_it_is_read_is_read_to_its_first_size_and_what_f
     lines = [f"{number} {LONG_LINE}" for number in range(5000)]
     lab.append("a.log", "".join(f"{line}\n" for line in lines))
     lab.start(once=True)
-    lab.until(lambda: lab.messages)
+    lab.wait_until(lambda: lab.messages)
     while not lab.running.loop.finished:
         lab.append("a.log", "grown\n")
         lab.step(wait=0.002)
@@ -73,10 +73,10 @@ def test_a_file_that_is_deleted_while_it_waits_for_its_turn_is_read(lab: UserLab
     lab.date("a.log", HOUR)
     lab.append("b.log", "last\n")
     lab.start(once=True)
-    lab.until(lambda: lab.messages)
+    lab.wait_until(lambda: lab.messages)
     assert "last" not in lab.messages
     lab.remove("b.log")
-    lab.until(lambda: lab.running.loop.finished)
+    lab.wait_until(lambda: lab.running.loop.finished)
     assert lab.messages == [*first, "last"]
     assert lab.crawler.problems.now == {}
 

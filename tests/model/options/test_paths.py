@@ -128,7 +128,7 @@ def test_two_stars_match_directories_at_any_depth_unless_recursive_glob_is_off(
     (lab.logs / "new" / "deeper").mkdir(parents=True)
     lab.append("new/deeper/x.log", "one\n")
     lab.pass_time(30)
-    lab.until(lambda: len(lab.arrived) >= len(expected))
+    lab.wait_until(lambda: len(lab.arrived) >= len(expected))
     assert lines_by_path(lab) == {name: ["one"] for name in expected}
 
 

@@ -104,7 +104,7 @@ def test_a_message_that_continues_in_the_next_file_is_shipped_whole(lab: UserLab
     lab.options |= MULTILINE
     lab.append("a.log", "one\n")
     lab.start()
-    lab.until(lambda: lab.is_open("a.log"))
+    lab.wait_until(lambda: lab.is_open("a.log"))
     lab.take_steps()
     lab.append("a.log", "two\n")
     lab.take_steps()
@@ -152,7 +152,7 @@ def test_files_of_inputs_without_the_option_are_not_read(lab: UserLab) -> None:
     lab.append("a.txt", "1\n")
     lab.append("a.log", "one\n")
     lab.start()
-    lab.until(lambda: len(lab.messages) == 2)
+    lab.wait_until(lambda: len(lab.messages) == 2)
     lab.append("a.txt", "2\n")
     lab.append("b.txt", "3\n")
     lab.append("a.log", "two\n")
@@ -165,7 +165,7 @@ def test_a_stop_ships_what_is_pending_at_the_end_of_a_gz(lab: UserLab) -> None:
     lab.options |= {**MULTILINE, "compression": "auto"}
     lab.append("a.log", "one\ntwo\n")
     lab.start()
-    lab.until(lambda: lab.messages == ["one"])
+    lab.wait_until(lambda: lab.messages == ["one"])
     lab.take_steps()
     lab.kill()
     pack(lab, "a.log.1.gz", b"one\ntwo\n")

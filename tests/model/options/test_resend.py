@@ -21,7 +21,7 @@ def touch(path: Path, later: float = 60.0) -> None:
 
 def expect(lab: UserLab, *expected: str) -> None:
     """Let time pass until these messages have arrived, and then some more: no others come."""
-    lab.until(lambda: len(lab.messages) >= len(expected), seconds=1)
+    lab.wait_until(lambda: len(lab.messages) >= len(expected), seconds=1)
     lab.pass_time(60)
     assert lab.messages == list(expected)
 
@@ -63,7 +63,7 @@ def test_without_the_option_a_touch_does_nothing(lab: UserLab) -> None:
 @pytest.mark.parametrize("ends", ["stop", "kill"])
 def test_a_file_that_was_touched_while_the_agent_was_down_is_sent_again(resending: UserLab, ends: str) -> None:
     resending.ship("a.log", "one")
-    resending.until(lambda: any(state.position for state in read(resending.data / "registry").values()))
+    resending.wait_until(lambda: any(state.position for state in read(resending.data / "registry").values()))
     getattr(resending, ends)()
     touch(resending.logs / "a.log")
     resending.start()

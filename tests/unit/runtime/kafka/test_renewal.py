@@ -37,7 +37,7 @@ class RenewalLab:
         Path(f"{path}.new").write_text("second")
         os.replace(f"{path}.new", path)
 
-    def look(self) -> bool:
+    def check(self) -> bool:
         self.clock.advance(INTERVAL)
         return self.files.are_renewed()
 
@@ -48,21 +48,21 @@ def lab(tmp_path: Path, clock: ManualClock) -> RenewalLab:
 
 
 def test_files_that_do_not_change_are_not_renewed(lab: RenewalLab) -> None:
-    assert [lab.look() for _ in range(3)] == [False] * 3
+    assert [lab.check() for _ in range(3)] == [False] * 3
 
 
 def test_replaced_files_are_used_once_and_only_when_they_rest(lab: RenewalLab) -> None:
     lab.replace(lab.paths[0])
-    assert not lab.look()
+    assert not lab.check()
     lab.replace(lab.paths[1])
-    assert not lab.look()
-    assert lab.look()
-    assert not lab.look()
+    assert not lab.check()
+    assert lab.check()
+    assert not lab.check()
 
 
 def test_the_files_are_looked_at_once_in_the_interval(lab: RenewalLab) -> None:
     lab.replace(lab.paths[0])
-    assert not lab.look()
+    assert not lab.check()
     lab.clock.advance(INTERVAL / 2)
     assert not lab.files.are_renewed()
     lab.clock.advance(INTERVAL / 2)
@@ -74,32 +74,32 @@ def test_files_that_cannot_be_used_are_reported_and_the_next_ones_are_used(
 ) -> None:
     lab.inspected.problems.append(("ssl.key", "c.key is not the key of the certificate"))
     lab.replace(lab.paths[1])
-    assert [lab.look() for _ in range(3)] == [False] * 3
+    assert [lab.check() for _ in range(3)] == [False] * 3
     (record,) = caplog.records
     assert "output.kafka.ssl.key: c.key is not the key of the certificate" in record.message
     assert "read before remain in use" in record.message
     lab.inspected.problems.clear()
     lab.replace(lab.paths[0])
-    assert [lab.look() for _ in range(2)] == [False, True]
+    assert [lab.check() for _ in range(2)] == [False, True]
 
 
 def test_a_file_that_is_missing_for_a_while_is_no_error(lab: RenewalLab) -> None:
     away = Path(lab.paths[0]).rename(lab.directory / "away")  # and not deleted: its inode is not that of the next one
-    assert not lab.look()
+    assert not lab.check()
     shutil.copyfile(away, lab.paths[0])
-    assert [lab.look() for _ in range(2)] == [False, True]
+    assert [lab.check() for _ in range(2)] == [False, True]
 
 
 def test_a_certificate_that_expires_soon_is_a_warning_each_day(
     lab: RenewalLab, caplog: pytest.LogCaptureFixture
 ) -> None:
     lab.inspected.warnings.append(("ssl.certificate", "c.pem expires in 3 days"))
-    lab.look()
+    lab.check()
     assert not caplog.records
     for days in (1, 2):
         lab.clock.advance(DAY)
-        lab.look()
-        lab.look()
+        lab.check()
+        lab.check()
         assert [record.message for record in caplog.records] == [
             "output.kafka.ssl.certificate: c.pem expires in 3 days"
         ] * days

@@ -34,13 +34,13 @@ def test_while_the_queue_is_full_a_hot_file_does_not_keep_the_loop_busy(lab: Lab
     lab.append("big.log", "one\n")
     lab.start()
     lab.destination.holding = True
-    lab.until(lambda: lab.running.metrics.events_read == 2)
+    lab.wait_until(lambda: lab.running.metrics.events_read == 2)
     lab.append("hot.log", "two\n")
-    lab.until(lambda: lab.running.metrics.events_read == 3, seconds=0)
+    lab.wait_until(lambda: lab.running.metrics.events_read == 3, seconds=0)
     lab.append("hot.log", "three\n")
-    lab.until(lambda: lab.running.metrics.events_read == 4, seconds=0.001)
+    lab.wait_until(lambda: lab.running.metrics.events_read == 4, seconds=0.001)
     lab.append("big.log", ("x" * 99 + "\n") * 70_000)
-    lab.until(lambda: lab.running.metrics.events_read > 25_000, seconds=0)
+    lab.wait_until(lambda: lab.running.metrics.events_read > 25_000, seconds=0)
     for _ in range(10):
         lab.step(seconds=0)
     assert lab.running.metrics.events_read < 40_000
@@ -138,7 +138,7 @@ def test_while_records_are_in_flight_reports_are_taken_in_once_an_interval(lab: 
     lab.append("a.log", "one\n")
     lab.start()
     lab.destination.holding = True
-    lab.until(lambda: lab.destination.in_flight)
+    lab.wait_until(lambda: lab.destination.in_flight)
     assert 0.15 < max(seconds_of_step(lab) for _ in range(3)) < LONG / 2
 
 
@@ -151,19 +151,19 @@ def test_while_the_queue_on_disk_is_written_to_the_loop_waits_for_that_and_not_f
     pipeline = lab.running.pipeline
     assert pipeline.disk is not None
     figures = pipeline.disk.figures  # the first batch is larger than the queue may be
-    lab.until(lambda: (now := figures()) is not None and now.is_full and not pipeline.has_room)
+    lab.wait_until(lambda: (now := figures()) is not None and now.is_full and not pipeline.has_room)
     lab.step(wait=0.01)
     assert (pipeline.is_writing, pipeline.output.in_flight > 0) == (True, True)
     assert lab.destination.last_timeout == 0
     lab.destination.holding = False
-    lab.until(lambda: len(lab.records) == 200)
+    lab.wait_until(lambda: len(lab.records) == 200)
 
 
 def test_an_acknowledgement_is_taken_in_also_while_files_are_read(lab: Lab) -> None:
     lab.append("a.log", "one\n")
     lab.start()
     lab.destination.holding = True
-    lab.until(lambda: lab.destination.in_flight)
+    lab.wait_until(lambda: lab.destination.in_flight)
     lab.destination.holding = False
     lab.append("a.log", "two\n" * 100_000)
     lab.step()
@@ -180,7 +180,7 @@ def test_a_step_ends_after_one_large_read_so_that_others_get_their_turn(lab: Lab
         read.append(lab.running.metrics.bytes_read)
         return read[-1] == 6_000_000
 
-    lab.until(all_of_it)
+    lab.wait_until(all_of_it)
     assert max(after - before for before, after in pairwise(read)) < 2 * READ_SIZE
 
 
@@ -197,36 +197,36 @@ def slow_names(lab: Lab) -> Iterator[NameServer]:
 def test_events_that_wait_for_an_answer_hold_up_no_other_file(lab: Lab, slow_names: NameServer) -> None:
     lab.append("slow.log", "1.2.3.4\n")
     lab.start()
-    lab.until(lambda: lab.running.metrics.events_read == 1)
+    lab.wait_until(lambda: lab.running.metrics.events_read == 1)
     lab.append("slow.log", "is no address\n")
     lab.append("other.log", "neither\n")
     lab.expect_lines("other.log", "neither")
-    lab.until(lambda: lab.running.metrics.events_read == 3)
+    lab.wait_until(lambda: lab.running.metrics.events_read == 3)
     assert lab.lines(lab.inode("slow.log")) == []
     assert position(lab, "slow.log") == 0
     slow_names.may_answer.set()
     lab.expect_lines("slow.log", "1.2.3.4", "is no address")
     assert [json.loads(record).get("name") for record in lab.records] == [None, "web.example", None]
-    lab.until(lambda: position(lab, "slow.log") == 22)
+    lab.wait_until(lambda: position(lab, "slow.log") == 22)
 
 
 def test_a_file_of_which_much_waits_is_not_read_on_and_others_are(lab: Lab, slow_names: NameServer) -> None:
     lab.append("slow.log", "1.2.3.4\n" + "no address\n" * 60_000)
     lab.start()
-    lab.until(lambda: lab.running.metrics.events_read > 1)
+    lab.wait_until(lambda: lab.running.metrics.events_read > 1)
     lab.append("other.log", "neither\n")
     lab.expect_lines("other.log", "neither")
     assert lab.running.metrics.events_read < 40_000
     slow_names.may_answer.set()
     before = lab.clock.monotonic()
-    lab.until(lambda: len(lab.records) == 60_002, seconds=0.0001)
+    lab.wait_until(lambda: len(lab.records) == 60_002, seconds=0.0001)
     assert lab.clock.monotonic() - before < CHECK_INTERVAL / 2  # no scan was needed
 
 
 def test_what_waits_when_the_agent_is_killed_is_sent_by_the_next(lab: Lab, slow_names: NameServer) -> None:
     lab.append("slow.log", "1.2.3.4\n")
     lab.start()
-    lab.until(lambda: lab.running.metrics.events_read == 1)
+    lab.wait_until(lambda: lab.running.metrics.events_read == 1)
     lab.kill()
     slow_names.may_answer.set()
     lab.start()
@@ -237,20 +237,20 @@ def test_what_waits_when_the_agent_is_killed_is_sent_by_the_next(lab: Lab, slow_
 def test_with_once_it_waits_for_answers(lab: Lab, slow_names: NameServer) -> None:
     lab.append("slow.log", "1.2.3.4\n")
     lab.start(once=True)
-    lab.until(lambda: lab.running.metrics.events_read == 1)
+    lab.wait_until(lambda: lab.running.metrics.events_read == 1)
     for _ in range(10):
         lab.step()
     assert not lab.running.loop.finished
     assert not lab.running.pipeline.drained
     slow_names.may_answer.set()
-    lab.until(lambda: lab.running.loop.finished)
+    lab.wait_until(lambda: lab.running.loop.finished)
     assert len(lab.records) == 1
 
 
 def test_at_its_end_it_continues_with_what_waits(lab: Lab, slow_names: NameServer) -> None:
     lab.append("slow.log", "1.2.3.4\n")
     lab.start()
-    lab.until(lambda: lab.running.metrics.events_read == 1)
+    lab.wait_until(lambda: lab.running.metrics.events_read == 1)
     slow_names.may_answer.set()
     lab.stop()
     assert len(lab.records) == 1
@@ -267,9 +267,9 @@ def test_without_answers_events_continue_after_the_timeout(lab: Lab, slow_names:
     lab.input["processors"] = (dns,)
     lab.append("slow.log", "1.2.3.4\n")
     lab.start()
-    lab.until(lambda: lab.running.metrics.events_read == 1)
+    lab.wait_until(lambda: lab.running.metrics.events_read == 1)
     before = lab.clock.monotonic()
-    lab.until(lambda: lab.records, seconds=1)
+    lab.wait_until(lambda: lab.records, seconds=1)
     assert 29.9 < lab.clock.monotonic() - before < 33
     assert json.loads(lab.records[0])["tags"] == ["_no_name"]
 
@@ -277,7 +277,7 @@ def test_without_answers_events_continue_after_the_timeout(lab: Lab, slow_names:
 def test_it_wakes_up_by_itself_when_it_is_too_late_for_answers(lab: Lab, slow_names: NameServer) -> None:
     lab.append("slow.log", "1.2.3.4\n")
     lab.start()
-    lab.until(lambda: lab.running.metrics.events_read == 1, seconds=0)
+    lab.wait_until(lambda: lab.running.metrics.events_read == 1, seconds=0)
     lab.clock.advance(1e6 - 0.01)
     started = time.monotonic()
     lab.running.loop.step(reading=False, wait=LONG)
@@ -292,7 +292,7 @@ def test_one_step_decompresses_a_bounded_part_of_what_was_read_and_other_files_c
     lab.start()
     lab.expect_lines("other.log", "no base64")
     lab.append("packed.log", f"{packed}\n" * 150)
-    lab.until(lambda: lab.running.metrics.events_read == 151)  # in two reads
+    lab.wait_until(lambda: lab.running.metrics.events_read == 151)  # in two reads
     arrived = [len(lab.records)]
     assert arrived[-1] < 100
     lab.append("other.log", "nor is this\n")
@@ -303,7 +303,7 @@ def test_one_step_decompresses_a_bounded_part_of_what_was_read_and_other_files_c
     messages = [json.loads(record)["message"] for record in lab.records]
     assert messages.index("nor is this") < 151
     assert messages.count("x" * 1024**2) == 150
-    lab.until(lambda: position(lab, "packed.log") == 150 * (len(packed) + 1))
+    lab.wait_until(lambda: position(lab, "packed.log") == 150 * (len(packed) + 1))
 
 
 def position(lab: Lab, name: str) -> int:

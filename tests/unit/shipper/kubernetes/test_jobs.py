@@ -20,7 +20,7 @@ class CronJobsLab:
         self.client = Client(api.access(), self.clock)
         self.jobs = CronJobs(self.client, self.clock)
 
-    def of(self, document: dict[str, object] = OF_JOB) -> str:
+    def cron_job_of(self, document: dict[str, object] = OF_JOB) -> str:
         return self.jobs.read(document).cron_job
 
 
@@ -33,17 +33,17 @@ def lab(api: KubernetesApi) -> Iterator[CronJobsLab]:
 
 def test_a_job_is_asked_for_once_and_by_its_metadata_alone(api: KubernetesApi, lab: CronJobsLab) -> None:
     api.put("jobs", job("daily-1", "daily"))
-    assert [lab.of(), lab.of(), lab.of(pod("web"))] == ["daily", "daily", ""]
+    assert [lab.cron_job_of(), lab.cron_job_of(), lab.cron_job_of(pod("web"))] == ["daily", "daily", ""]
     assert [(request.path, "PartialObjectMetadata" in request.accept) for request in api.requests] == [(PATH, True)]
 
 
 def test_a_job_of_its_own_has_no_cron_job(api: KubernetesApi, lab: CronJobsLab) -> None:
     api.put("jobs", job("daily-1"))
-    assert [lab.of(), lab.of(), len(api.requests)] == ["", "", 1]
+    assert [lab.cron_job_of(), lab.cron_job_of(), len(api.requests)] == ["", "", 1]
 
 
 def test_a_job_that_was_deleted_is_not_reported(lab: CronJobsLab, caplog: pytest.LogCaptureFixture) -> None:
-    assert lab.of() == ""
+    assert lab.cron_job_of() == ""
     assert caplog.messages == []
 
 
@@ -51,11 +51,11 @@ def test_a_missing_right_is_reported_and_holds_up_no_other_pod(
     api: KubernetesApi, lab: CronJobsLab, caplog: pytest.LogCaptureFixture
 ) -> None:
     api.refuse(PATH, "get")
-    assert [lab.of(), lab.of(pod("b", owner=("Job", "b")))] == ["", ""]
+    assert [lab.cron_job_of(), lab.cron_job_of(pod("b", owner=("Job", "b")))] == ["", ""]
     assert len(api.requests) == 1
     [message] = caplog.messages
     assert "add a ClusterRole with apiGroups: [batch], resources: [jobs], verbs: [get]" in message
     api.answers.clear()
     api.put("jobs", job("daily-1", "daily"))
     lab.clock.advance(PAUSE)
-    assert lab.of() == "daily"
+    assert lab.cron_job_of() == "daily"

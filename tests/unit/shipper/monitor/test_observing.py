@@ -52,7 +52,7 @@ def test_what_is_in_flight_is_behind_and_grows_older(lab: Lab) -> None:
     lab.ship("a.log", "one")
     lab.destination.holding = True
     lab.append("a.log", "two\n")
-    lab.until(lambda: lab.destination.in_flight)
+    lab.wait_until(lambda: lab.destination.in_flight)
     lab.clock.advance(7)
     lab.append("a.log", "three\n")
     taken = snapshot(lab)
@@ -62,7 +62,7 @@ def test_what_is_in_flight_is_behind_and_grows_older(lab: Lab) -> None:
     assert (taken.behind, taken.oldest, taken.inputs[0].oldest) == (10, lag.oldest, lag.oldest)
     assert (taken.queue.events, taken.output.batches_in_flight) == (1, 1)
     lab.destination.holding = False
-    lab.until(lambda: snapshot(lab).behind == 0)
+    lab.wait_until(lambda: snapshot(lab).behind == 0)
 
 
 def test_a_message_that_waits_for_its_next_line_is_behind(lab: Lab) -> None:
@@ -70,10 +70,10 @@ def test_a_message_that_waits_for_its_next_line_is_behind(lab: Lab) -> None:
     lab.append("a.log", "one\nthe last\n with two lines\n")
     lab.append("b.log", "no end")
     lab.start()
-    lab.until(lambda: lab.running.metrics.events_acked == 1)
+    lab.wait_until(lambda: lab.running.metrics.events_acked == 1)
     assert {lag.path.rpartition("/")[2]: lag.behind for lag in snapshot(lab).files} == {"a.log": 25, "b.log": 6}
     lab.clock.advance(6)
-    lab.until(lambda: lab.running.metrics.events_acked == 2)
+    lab.wait_until(lambda: lab.running.metrics.events_acked == 2)
     assert snapshot(lab).behind == len("no end")
 
 
@@ -82,7 +82,7 @@ def test_the_oldest_batch_counts_until_it_is_acknowledged(lab: Lab) -> None:
     lab.destination.holding = True
     for number in range(3):
         lab.append("a.log", f"{number}\n")
-        lab.until(lambda number=number: lab.destination.in_flight > number)  # type: ignore[misc]
+        lab.wait_until(lambda number=number: lab.destination.in_flight > number)  # type: ignore[misc]
         lab.clock.advance(10)
     lab.destination.arrive()
     lab.destination.acknowledge([1, 2])
@@ -107,9 +107,9 @@ def test_a_closed_file_with_batches_in_flight_counts_too(lab: Lab) -> None:
     lab.ship("a.log", "one")
     lab.destination.holding = True
     lab.append("a.log", "two\n")
-    lab.until(lambda: lab.destination.in_flight)
+    lab.wait_until(lambda: lab.destination.in_flight)
     lab.truncate("a.log")
-    lab.until(lambda: lab.crawler.files.draining, seconds=1)
+    lab.wait_until(lambda: lab.crawler.files.draining, seconds=1)
     taken = snapshot(lab)
     assert [lag.oldest is not None for lag in taken.files] == [True]
     lab.destination.holding = False
@@ -120,7 +120,7 @@ def test_the_twenty_files_furthest_behind_are_named_and_all_are_counted(lab: Lab
     lab.destination.holding = True
     for number in range(1, 31):
         lab.append(f"{number}.log", "x" * number + "\n")
-    lab.until(lambda: lab.running.metrics.events_read == 30, seconds=1)
+    lab.wait_until(lambda: lab.running.metrics.events_read == 30, seconds=1)
     taken = snapshot(lab)
     assert [lag.behind for lag in taken.files] == [*range(31, 11, -1)]
     assert taken.behind == sum(range(2, 32))
@@ -144,7 +144,7 @@ def test_a_rejected_event_is_a_row_with_its_place(lab: Lab) -> None:
     lab.refuse = "bad"
     lab.append("a.log", "good\nbad\nbad\n")
     lab.start()
-    lab.until(lambda: lab.running.metrics.events_dead_lettered == 2)
+    lab.wait_until(lambda: lab.running.metrics.events_dead_lettered == 2)
     (row,) = snapshot(lab).letters
     assert (row.reason, row.count, row.path, row.offset) == (
         "refused permanently",

@@ -239,19 +239,19 @@ def test_what_the_server_does_not_know_has_what_the_path_reveals(host: Node) -> 
 
 class TestWaits:
     @staticmethod
-    def until(made: AddKubernetesMetadata, path: str = POD) -> float:
+    def waits_until(made: AddKubernetesMetadata, path: str = POD) -> float:
         return made.waits_until(Batch(source(path=path), messages(["x"]), 0.0, nothing))
 
     def test_a_file_waits_until_its_pod_is_known(self, host: Node) -> None:
         made, now = host.step(), host.lab.clock.monotonic()
-        assert self.until(made) == now + 2
+        assert self.waits_until(made) == now + 2
         host.lab.clock.advance(1)
-        assert self.until(made) == now + 2
+        assert self.waits_until(made) == now + 2
         assert host.woken == 0
         host.put(pod("web-1"))
         assert host.woken == 1
         host.put(namespace("shop"))
-        assert self.until(made) == 0
+        assert self.waits_until(made) == 0
         host.woken = 0
         for name in ("web-2", "web-3", "web-4"):
             host.put(pod(name))
@@ -259,11 +259,11 @@ class TestWaits:
 
     def test_it_waits_once_for_a_pod_and_not_for_each_of_its_files(self, host: Node) -> None:
         made, clock = host.step(), host.lab.clock
-        assert self.until(made) > clock.monotonic()
+        assert self.waits_until(made) > clock.monotonic()
         clock.advance(2)
         sidecar = POD.replace("nginx", "sidecar")
-        assert 0 < self.until(made) == self.until(made, sidecar) <= clock.monotonic()
-        assert self.until(made, POD.replace("web-1", "web-2")) > clock.monotonic()
+        assert 0 < self.waits_until(made) == self.waits_until(made, sidecar) <= clock.monotonic()
+        assert self.waits_until(made, POD.replace("web-1", "web-2")) > clock.monotonic()
 
     def test_events_that_waited_in_vain_are_counted(self, host: Node) -> None:
         made, metrics = host.step(), host.lab.metrics
@@ -282,45 +282,45 @@ class TestWaits:
     def test_it_waits_for_the_namespace_and_the_node_too(self, host: Node) -> None:
         host.put(pod("web-1"))
         made = host.step()
-        assert self.until(made) > 0
+        assert self.waits_until(made) > 0
         host.put(namespace("shop"))
         host.watcher.watches["nodes"].is_listed = False
-        assert self.until(made) > 0
+        assert self.waits_until(made) > 0
         host.watcher.watches["nodes"].is_refused = True
-        assert self.until(made) == 0
+        assert self.waits_until(made) == 0
 
     def test_a_namespace_that_may_not_be_read_is_not_waited_for(self, host: Node) -> None:
         host.put(pod("web-1"))
         host.watcher.watches["namespaces"].is_refused = True
-        assert self.until(host.step()) == 0
+        assert self.waits_until(host.step()) == 0
 
     def test_without_the_right_to_read_pods_nothing_waits(self, host: Node) -> None:
         host.watcher.watches["pods"].is_refused = True
         made = host.step()
-        assert self.until(made) == 0
+        assert self.waits_until(made) == 0
         host.watcher.watches["pods"].is_refused = False
-        assert self.until(made) > 0
+        assert self.waits_until(made) > 0
 
     @pytest.mark.parametrize("path", ["/var/log/syslog", "/var/log/containers/odd.log"])
     def test_a_file_of_no_pod_does_not_wait(self, host: Node, path: str) -> None:
-        assert self.until(host.step(), path) == 0
+        assert self.waits_until(host.step(), path) == 0
 
     def test_a_container_of_docker_alone_does_not_wait(self, host: Node) -> None:
-        assert self.until(host.step(), DOCKER) > 0
+        assert self.waits_until(host.step(), DOCKER) > 0
         config = host.root / "var/lib/docker/containers" / ID / "config.v2.json"
         config.parent.mkdir(parents=True)
         config.write_text('{"Config": {"Labels": {"a": "b"}}}')
-        assert self.until(host.step(), DOCKER) == 0
+        assert self.waits_until(host.step(), DOCKER) == 0
 
     def test_files_outside_of_the_matchers_do_not_wait(self, host: Node) -> None:
-        assert self.until(host.step(default_matchers=False)) == 0
+        assert self.waits_until(host.step(default_matchers=False)) == 0
 
     def test_waiting_can_be_switched_off(self, host: Node) -> None:
-        assert self.until(host.step(wait_for_metadata=0.0)) == 0
+        assert self.waits_until(host.step(wait_for_metadata=0.0)) == 0
 
     def test_without_a_server_nothing_waits(self, host: Node) -> None:
         made = AddKubernetesMetadata(AddKubernetesMetadataConfig(), host.lab.context)
-        assert self.until(made) == 0
+        assert self.waits_until(made) == 0
 
 
 class TestConnecting:

@@ -87,7 +87,7 @@ class Site:
             if not self.source.finished:
                 self.wake.wait(SECONDS)
 
-    def until(self, done: Callable[[], bool]) -> None:
+    def wait_until(self, done: Callable[[], bool]) -> None:
         for _ in range(1000):
             self.wake.clear()  # or the looks would follow each other at once
             if done():
@@ -126,12 +126,12 @@ def test_clients_do_not_take_the_last_descriptors(site: Site, caplog: pytest.Log
         leave(4)
         for client in clients:
             client.connect()
-        site.until(lambda: site.source.status().problems != {})
+        site.wait_until(lambda: site.source.status().problems != {})
         assert site.source.status().problems == {
             site.source.name: "no connection can be accepted: Too many open files; raise LimitNOFILE, or lower "
             "max_connections"
         }
-    site.until(lambda: site.source.status().problems == {})
+    site.wait_until(lambda: site.source.status().problems == {})
     assert "no connection can be accepted" in caplog.text
 
 
@@ -246,7 +246,7 @@ def test_answers_are_counted(site: Site) -> None:
         site.source.step()
         return metrics.requests_postponed == 1
 
-    site.until(is_counted)  # on a busy machine not within the stop
+    site.wait_until(is_counted)  # on a busy machine not within the stop
 
 
 def test_chunked_bodies_and_kept_connections_of_a_real_client(site: Site) -> None:
@@ -415,11 +415,11 @@ def test_a_client_that_had_connected_before_a_reload_is_refused_when_it_sends_af
         site = Site(replace(BASE, ssl=options, response_timeout=3600), stack)
         first = site.send(b'{"message":"a"}', site.client(context))
         (batch,) = site.take()
-        site.until(lambda: not site.source._server._opening)
+        site.wait_until(lambda: not site.source._server._opening)
         raw = socket.create_connection(("127.0.0.1", site.source.port), SECONDS)
-        site.until(lambda: len(site.source._server._opening) == 1)
+        site.wait_until(lambda: len(site.source._server._opening) == 1)
         site.source.stop()
-        site.until(lambda: site.source._server.is_port_closed)
+        site.wait_until(lambda: site.source._server.is_port_closed)
         request = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
         with raw:
             assert answer_over_tls(raw, context, request).startswith(b"HTTP/1.1 503 ")

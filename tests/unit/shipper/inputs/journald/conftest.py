@@ -94,7 +94,7 @@ class JournalLab:
             self._wake.wait(PATIENCE / 2000)
         raise AssertionError("nothing was read")
 
-    def until(self, done: Callable[[], bool]) -> None:
+    def wait_until(self, done: Callable[[], bool]) -> None:
         for _ in range(2000):
             self.step()
             if done():
@@ -112,7 +112,7 @@ class JournalLab:
 
     def read(self, *texts: str) -> None:
         """Read until there are so many events, and check their texts."""
-        self.until(lambda: len(self.texts) >= len(texts))
+        self.wait_until(lambda: len(self.texts) >= len(texts))
         assert self.texts == list(texts)
 
     @property

@@ -35,10 +35,10 @@ def refused(lab: JournalLab) -> int:
 
 def test_what_writes_no_entries_for_a_while_is_a_problem(lab: JournalLab, tmp_path: Path) -> None:
     lab.start(journalctl_path=program(tmp_path, f"{GARBAGE}; exec sleep 60"))
-    lab.until(lambda: refused(lab) == 2)
+    lab.wait_until(lambda: refused(lab) == 2)
     assert not lab.feed.status().problems
     lab.clock.advance(WITHOUT_ENTRIES)
-    lab.until(lambda: bool(lab.feed.status().problems))
+    lab.wait_until(lambda: bool(lab.feed.status().problems))
     assert "no entry for 10 s: b'no journal here'; run " in problem(lab)
     assert lab.metrics.journal_entries_lost == 0  # they are not even damaged ones
 
@@ -50,9 +50,9 @@ def test_the_problem_is_logged_once_and_ends_with_the_next_entry(
     script = f"{GARBAGE}; while ! [ -e {mark} ]; do echo more; sleep 0.01; done; {entry(1, 'one')}; exec sleep 60"
     lab.start(journalctl_path=program(tmp_path, script))
     for wanted in (3, 5):
-        lab.until(lambda wanted=wanted: refused(lab) >= wanted)  # type: ignore[misc]
+        lab.wait_until(lambda wanted=wanted: refused(lab) >= wanted)  # type: ignore[misc]
         lab.clock.advance(WITHOUT_ENTRIES)
-        lab.until(lambda: bool(lab.feed.status().problems))
+        lab.wait_until(lambda: bool(lab.feed.status().problems))
         assert "b'no journal here'" in problem(lab)
     mark.touch()
     lab.read("one")
@@ -63,9 +63,9 @@ def test_the_problem_is_logged_once_and_ends_with_the_next_entry(
 def test_a_line_without_an_end_is_a_problem(lab: JournalLab, tmp_path: Path) -> None:
     lab.start(journalctl_path=program(tmp_path, "exec cat /dev/zero"), message_max_bytes=100)
     (journal,) = lab.feed._journals
-    lab.until(lambda: journal.journalctl.lines.is_skipping)
+    lab.wait_until(lambda: journal.journalctl.lines.is_skipping)
     lab.clock.advance(WITHOUT_ENTRIES)
-    lab.until(lambda: bool(lab.feed.status().problems))
+    lab.wait_until(lambda: bool(lab.feed.status().problems))
     assert "writes something else than entries" in problem(lab)
 
 
@@ -73,7 +73,7 @@ def test_entries_that_wait_for_room_behind_a_refused_line_are_no_problem(lab: Jo
     mark = tmp_path / "mark"
     script = f"echo no entry; while ! [ -e {mark} ]; do sleep 0.01; done; {entry(1, 'one')}; exec sleep 60"
     lab.start(journalctl_path=program(tmp_path, script))
-    lab.until(lambda: refused(lab) == 1)
+    lab.wait_until(lambda: refused(lab) == 1)
     mark.touch()
     (journal,) = lab.feed._journals
     while not journal.journalctl._has_output:
@@ -86,14 +86,14 @@ def test_entries_that_wait_for_room_behind_a_refused_line_are_no_problem(lab: Jo
 
 def test_once_what_wrote_no_entries_is_a_problem(lab: JournalLab, tmp_path: Path) -> None:
     lab.start(once=True, journalctl_path=program(tmp_path, GARBAGE))
-    lab.until(lambda: lab.feed.finished)
+    lab.wait_until(lambda: lab.feed.finished)
     assert problem(lab).endswith("lines that are not entries are left out: 2, the first of which is b'no journal here'")
 
 
 @pytest.mark.parametrize("rest", ["printf garbage", "printf garbage; echo", "echo '{\"garbage\":1}'"])
 def test_once_what_is_left_out_behind_entries_is_a_problem(lab: JournalLab, tmp_path: Path, rest: str) -> None:
     lab.start(once=True, journalctl_path=program(tmp_path, f"{entry(1, 'one')}; {rest}"))
-    lab.until(lambda: lab.feed.status().reading == 0)
+    lab.wait_until(lambda: lab.feed.status().reading == 0)
     lab.acknowledge()
     assert lab.feed.finished
     assert lab.texts == ["one"]
@@ -102,7 +102,7 @@ def test_once_what_is_left_out_behind_entries_is_a_problem(lab: JournalLab, tmp_
 
 def test_once_a_journal_without_entries_is_no_problem(lab: JournalLab, tmp_path: Path) -> None:
     lab.start(once=True, journalctl_path=program(tmp_path, "echo '-- No entries --'"))
-    lab.until(lambda: lab.feed.finished)
+    lab.wait_until(lambda: lab.feed.finished)
     assert not lab.feed.status().problems
 
 
@@ -121,13 +121,13 @@ PROBLEM = f"journalctl leaves out a part of the journal: {WORDS[:-1]}; move that
 def test_a_file_that_journalctl_ignores_is_a_problem(lab: JournalLab, tmp_path: Path) -> None:
     lab.start(journalctl_path=program(tmp_path, f"echo '{WORDS}' >&2; {entry(1, 'one')}; exec sleep 60"))
     lab.read("one")
-    lab.until(lambda: bool(lab.feed.status().problems))
+    lab.wait_until(lambda: bool(lab.feed.status().problems))
     assert problem(lab).startswith(PROBLEM)
 
 
 def test_once_a_file_that_journalctl_ignores_is_a_problem(lab: JournalLab, tmp_path: Path) -> None:
     lab.start(once=True, journalctl_path=program(tmp_path, f"{entry(1, 'one')}; echo '{WORDS}' >&2"))
-    lab.until(lambda: lab.feed.status().reading == 0)
+    lab.wait_until(lambda: lab.feed.status().reading == 0)
     assert problem(lab).startswith(PROBLEM)
 
 
@@ -136,7 +136,7 @@ def test_once_a_file_that_journalctl_ignores_is_a_problem_also_where_no_unit_mat
 ) -> None:
     words = "a.journal uses an unsupported feature, ignoring file.\nFailed to add filter for units: No data available"
     lab.start(once=True, units=("web*",), journalctl_path=program(tmp_path, f"echo '{words}' >&2; exit 1"))
-    lab.until(lambda: lab.feed.finished)
+    lab.wait_until(lambda: lab.feed.finished)
     assert any("ignoring file" in words for words in lab.feed.status().problems.values())
 
 
@@ -146,16 +146,16 @@ def test_a_file_that_is_ignored_is_logged_also_right_after_other_words(
     mark = tmp_path / "mark"
     script = f"echo welcome >&2; while ! [ -e {mark} ]; do sleep 0.01; done; echo '{WORDS}' >&2; exec sleep 60"
     lab.start(journalctl_path=program(tmp_path, script))
-    lab.until(lambda: "journalctl reports: welcome" in caplog.text)
+    lab.wait_until(lambda: "journalctl reports: welcome" in caplog.text)
     mark.touch()
-    lab.until(lambda: bool(lab.feed.status().problems))
+    lab.wait_until(lambda: bool(lab.feed.status().problems))
     assert PROBLEM in caplog.text
 
 
 def test_entries_of_others_that_are_not_seen_are_a_problem(lab: JournalLab, tmp_path: Path) -> None:
     words = "Hint: You are currently not seeing messages from other users and the system."
     lab.start(once=True, journalctl_path=program(tmp_path, f"{entry(1, 'one')}; echo '{words}' >&2"))
-    lab.until(lambda: lab.feed.status().reading == 0)
+    lab.wait_until(lambda: lab.feed.status().reading == 0)
     assert problem(lab).endswith("the system; give the shipper's user the group systemd-journal, and restart the agent")
 
 
@@ -167,13 +167,13 @@ def test_once_a_file_that_is_ignored_is_a_problem_also_behind_many_other_words(l
     lab.start(once=True, journalctl_path=program(tmp_path, script))
     lab.feed.step()
     assert written.read_text() == "all\n"
-    lab.until(lambda: lab.feed.status().reading == 0)
+    lab.wait_until(lambda: lab.feed.status().reading == 0)
     assert "x is truncated, ignoring file; move that file away" in problem(lab)
 
 
 def test_once_other_words_are_no_problem(lab: JournalLab, tmp_path: Path) -> None:
     lab.start(once=True, journalctl_path=program(tmp_path, f"echo welcome >&2; {entry(1, 'one')}"))
-    lab.until(lambda: lab.feed.status().reading == 0)
+    lab.wait_until(lambda: lab.feed.status().reading == 0)
     assert not lab.feed.status().problems
 
 
@@ -197,7 +197,7 @@ def test_one_that_closes_its_standard_error_does_not_keep_the_loop_awake(lab: Jo
 )
 def test_how_it_ended_is_said_in_words(lab: JournalLab, tmp_path: Path, script: str, words: str) -> None:
     lab.start(journalctl_path=program(tmp_path, script))
-    lab.until(lambda: bool(lab.feed.status().problems))
+    lab.wait_until(lambda: bool(lab.feed.status().problems))
     assert problem(lab) == f"journalctl {words}"
 
 

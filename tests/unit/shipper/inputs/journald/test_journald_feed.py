@@ -42,7 +42,7 @@ def test_a_stop_leaves_what_was_not_given_to_the_next_start(lab: JournalLab) -> 
     first.resolve()
     assert lab.feed.finished
     lab.start()
-    lab.until(lambda: "two" in lab.texts)
+    lab.wait_until(lambda: "two" in lab.texts)
 
 
 def test_entries_are_named_by_their_sequence_and_boot_and_their_number(lab: JournalLab) -> None:
@@ -76,7 +76,7 @@ def test_a_journalctl_that_is_killed_is_replaced_and_repeats_nothing(lab: Journa
     lab.read("one")
     killed = child_of(lab)
     os.kill(killed, signal.SIGKILL)
-    lab.until(lambda: not lab.feed.status().files_open)
+    lab.wait_until(lambda: not lab.feed.status().files_open)
     assert list(lab.feed.status().problems.values()) == ["journalctl was killed by SIGKILL"]
     assert not Path(f"/proc/{killed}").exists()  # nor is it a zombie
     lab.journal.log("two")
@@ -217,7 +217,7 @@ def test_the_place_of_a_first_start_survives_a_restart_without_an_acknowledgemen
 def test_once_it_ends_with_what_is_there(lab: JournalLab) -> None:
     lab.journal.log("one", "two")
     lab.start(once=True)
-    lab.until(lambda: lab.feed.status().reading == 0)
+    lab.wait_until(lambda: lab.feed.status().reading == 0)
     assert lab.texts == ["one", "two"]
     assert not lab.feed.finished
     lab.acknowledge()
@@ -228,9 +228,9 @@ def test_once_a_journal_that_cannot_be_read_is_a_problem(lab: JournalLab) -> Non
     missing = f"{lab.journal.directory}/missing"
     lab.start(once=True, paths=(missing,))
     for _ in range(3):
-        lab.until(lambda: not lab.feed.status().files_open)
+        lab.wait_until(lambda: not lab.feed.status().files_open)
         lab.clock.advance(60)
-    lab.until(lambda: lab.feed.finished)
+    lab.wait_until(lambda: lab.feed.finished)
     (problem,) = lab.feed.status().problems.values()
     assert problem.startswith("journalctl ended with code 1: Failed to open")
 
@@ -271,14 +271,14 @@ def test_a_message_that_ends_by_time_ends_there_at_a_second_reading_too(lab: Jou
     lab.journal.log("one", " more")
     lab.start(parsers=JOINED)
     (journal,) = lab.feed._journals
-    lab.until(lambda: len(journal._entries) == 2)  # read, and pending
+    lab.wait_until(lambda: len(journal._entries) == 2)  # read, and pending
     lab.clock.advance(5.0)
     lab.read("one\n more")
     lab.stop()
     lab.journal.log(" late", "two")
     lab.boot()
     lab.start(parsers=JOINED)
-    lab.until(lambda: len(lab.texts) >= 2)
+    lab.wait_until(lambda: len(lab.texts) >= 2)
     assert lab.texts[:2] == ["one\n more", " late"]
 
 

@@ -12,7 +12,7 @@ CURSOR = "s=a;i=1f;b=c;m=2;t=3;x=4"
 def read_on(lab: JournalLab, *texts: str) -> None:
     """Read until there are so many events, however often journalctl is started for it."""
     for _ in range(12):
-        lab.until(lambda: len(lab.texts) >= len(texts) or not lab.feed.status().files_open)
+        lab.wait_until(lambda: len(lab.texts) >= len(texts) or not lab.feed.status().files_open)
         if len(lab.texts) >= len(texts):
             break
         lab.clock.advance(60)
@@ -50,7 +50,7 @@ def test_what_ends_for_another_reason_leaves_nothing_out(lab: JournalLab) -> Non
     for number in range(3):
         read_on(lab, *expected)
         for _ in range(4):
-            lab.until(lambda: not lab.feed.status().files_open)
+            lab.wait_until(lambda: not lab.feed.status().files_open)
             lab.clock.advance(60)
             lab.step()
         expected.append(f"more {number}")
@@ -65,7 +65,7 @@ def test_once_entries_that_are_left_out_are_a_problem(lab: JournalLab) -> None:
     lab.journal.log("two")
     lab.start(once=True)
     read_on(lab, "one", "two")
-    lab.until(lambda: lab.feed.status().reading == 0)
+    lab.wait_until(lambda: lab.feed.status().reading == 0)
     (problem,) = lab.feed.status().problems.values()
     assert problem == "entries at which journalctl ended each time are left out (the log has their cursors)"
 
@@ -75,7 +75,7 @@ def test_once_it_ends_where_nothing_behind_the_damage_can_be_read(lab: JournalLa
     lab.journal.log(*("damaged" for _ in range(300)), DAMAGED="1")
     lab.start(once=True)
     for _ in range(ATTEMPTS_PAST_OBSTACLE):
-        lab.until(lambda: not lab.feed.status().files_open)
+        lab.wait_until(lambda: not lab.feed.status().files_open)
         lab.clock.advance(60)
     lab.acknowledge()
     assert lab.feed.finished

@@ -20,7 +20,7 @@ def other(lab: JournalLab) -> Journal:
 
 def until_read(lab: JournalLab, *texts: str) -> None:
     """Read until all are there, in whatever order."""
-    lab.until(lambda: len(lab.texts) >= len(texts))
+    lab.wait_until(lambda: len(lab.texts) >= len(texts))
     assert sorted(lab.texts) == sorted(texts)
 
 
@@ -93,7 +93,7 @@ def test_the_end_of_a_journal_is_reported_with_what_was_not_read(
     lab.start(journalctl_path="/bin/false")
     other.file.unlink()
     lab.clock.advance(MIN_INTERVAL)
-    lab.until(lambda: lab.metrics.journal_entries_lost == 2)
+    lab.wait_until(lambda: lab.metrics.journal_entries_lost == 2)
     assert "2 entries (numbers 2 to 3) are missing" in caplog.text
     assert len(lab.feed._journals) == 1
 
@@ -112,7 +112,7 @@ def test_a_position_of_all_journals_stands_for_one_and_the_others_begin_at_its_t
     until_read(lab, *(["two"] if mark else []), "three", "b", "c")
     Journal(lab.journal.directory, "remote-new", "e" * 32).log("first")
     lab.clock.advance(MIN_INTERVAL)
-    lab.until(lambda: "first" in lab.texts)
+    lab.wait_until(lambda: "first" in lab.texts)
 
 
 def test_of_an_archived_journal_there_is_no_journalctl_that_waits(lab: JournalLab) -> None:
@@ -121,7 +121,7 @@ def test_of_an_archived_journal_there_is_no_journalctl_that_waits(lab: JournalLa
     lab.journal.file.unlink()
     lab.start()
     lab.read("one")
-    lab.until(lambda: not lab.feed.status().files_open)
+    lab.wait_until(lambda: not lab.feed.status().files_open)
     lab.clock.advance(MIN_INTERVAL)
     lab.step()
     assert (lab.feed.status().files_open, dict(lab.feed.status().problems)) == (0, {})
@@ -134,7 +134,7 @@ def test_once_a_journal_in_which_no_unit_matches_is_like_an_empty_one(lab: Journ
     lab.journal.log("one", _SYSTEMD_UNIT="web.service")
     other.log("not wanted", _SYSTEMD_UNIT="db.service")
     lab.start(once=True, merge=True, units=PATTERN)
-    lab.until(lambda: lab.feed.status().reading == 0)
+    lab.wait_until(lambda: lab.feed.status().reading == 0)
     lab.acknowledge()
     assert lab.feed.finished
     assert (lab.texts, lab.feed.status().problems) == (["one"], {})
@@ -144,7 +144,7 @@ def test_once_units_that_match_in_no_journal_are_a_problem(lab: JournalLab, othe
     for journal in (lab.journal, other):
         journal.log("not wanted", _SYSTEMD_UNIT="db.service")
     lab.start(once=True, merge=True, units=PATTERN)
-    lab.until(lambda: lab.feed.finished)
+    lab.wait_until(lambda: lab.feed.finished)
     (problem,) = lab.feed.status().problems.values()
     assert problem.startswith("no unit in the journal matches units (web*), so nothing is read")
 
@@ -155,13 +155,13 @@ def test_a_unit_that_matches_later_is_read_from_its_first_entry(
     lab.journal.log("one", _SYSTEMD_UNIT="web.service")
     other.log("not wanted", _SYSTEMD_UNIT="db.service")
     lab.start(merge=True, units=PATTERN)
-    lab.until(lambda: lab.texts == ["one"] and lab.feed.status().files_open == 1)
+    lab.wait_until(lambda: lab.texts == ["one"] and lab.feed.status().files_open == 1)
     for _ in range(10):  # attempts, each with a new entry
         other.log("not wanted either", _SYSTEMD_UNIT="db.service")
         lab.clock.advance(BACKOFF.max)
         lab.step()
         assert lab.feed.status().files_open == 2
-        lab.until(lambda: lab.feed.status().files_open == 1)
+        lab.wait_until(lambda: lab.feed.status().files_open == 1)
         assert not lab.feed.status().problems
     lab.clock.advance(BACKOFF.max)
     lab.step()
@@ -177,13 +177,13 @@ def test_units_that_match_in_no_journal_are_one_problem_until_they_match(
     lab: JournalLab, caplog: pytest.LogCaptureFixture
 ) -> None:
     lab.start(units=PATTERN)
-    lab.until(lambda: bool(lab.feed.status().problems))
+    lab.wait_until(lambda: bool(lab.feed.status().problems))
     for _ in range(3):
         lab.journal.log("not wanted", _SYSTEMD_UNIT="db.service")
         lab.clock.advance(BACKOFF.max)
         lab.step()
         assert lab.feed.status().files_open == 1
-        lab.until(lambda: not lab.feed.status().files_open)
+        lab.wait_until(lambda: not lab.feed.status().files_open)
         (problem,) = lab.feed.status().problems.values()
         assert "matches units (web*)" in problem
     lab.journal.log("one", _SYSTEMD_UNIT="web.service")

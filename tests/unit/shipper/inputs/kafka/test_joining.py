@@ -31,7 +31,7 @@ def begin(lab: MemberLab, *lines: bytes) -> MemberLab:
     """Have a member read these lines, as far as they end."""
     lab.topics.write(PLACE, *lines)
     lab.begin()
-    lab.consumer.give(PLACE)
+    lab.consumer.plan_assignment(PLACE)
     lab.step(2)
     return lab
 
@@ -129,7 +129,7 @@ def test_until_all_was_read_no_message_ends_by_time(lab: MemberLab) -> None:
     lab.topics.write(PLACE, b"one", b" more", b" still", b"two")
     lab.begin()
     lab.consumer.most_at_once = 1
-    lab.consumer.give(PLACE)
+    lab.consumer.plan_assignment(PLACE)
     lab.step()
     lab.read()
     lab.clock.advance(10 * TIMEOUT)
@@ -165,7 +165,7 @@ def test_a_message_whose_end_brokers_do_not_take_waits_and_is_a_problem(lab: Mem
     assert texts(lab.read()) == ["one"]
 
 
-@pytest.mark.parametrize("taken", ["take", "lose"])
+@pytest.mark.parametrize("taken", ["plan_revocation", "plan_loss"])
 def test_of_a_partition_that_is_taken_a_message_that_waits_for_the_group_is_not_sent(
     lab: MemberLab, taken: str
 ) -> None:
@@ -177,9 +177,9 @@ def test_of_a_partition_that_is_taken_a_message_that_waits_for_the_group_is_not_
     getattr(lab.consumer, taken)(PLACE)
     lab.step(3)  # nothing is in flight, so nothing is waited for
     assert (partition.is_lost, reading.read(), reading.is_ready) == (True, ([], 0), False)
-    assert lab.topics.metadata == ({PLACE: f"{TOPIC} cuts 2"} if taken == "take" else {})
+    assert lab.topics.metadata == ({PLACE: f"{TOPIC} cuts 2"} if taken == "plan_revocation" else {})
     after = kill(lab)
-    assert texts(after.read()) == (["one\n more"] if taken == "take" else [])
+    assert texts(after.read()) == (["one\n more"] if taken == "plan_revocation" else [])
 
 
 def test_a_stop_does_not_wait_for_the_group(lab: MemberLab) -> None:
@@ -253,7 +253,7 @@ def test_with_once_the_last_message_ends_where_the_partition_does(lab: MemberLab
     lab.once = True
     lab.topics.write(PLACE, b"one", b"two", b" more")
     lab.begin()
-    lab.consumer.give(PLACE)
+    lab.consumer.plan_assignment(PLACE)
     lab.consumer.most_at_once = 1
     lab.step()
     lab.topics.write(PLACE, b" later")

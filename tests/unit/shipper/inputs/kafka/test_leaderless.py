@@ -21,13 +21,13 @@ def lab(clock: ManualClock, caplog: pytest.LogCaptureFixture) -> MemberLab:
     lab = MemberLab(clock)
     lab.topics.write(PLACE, b"one")
     lab.begin()
-    lab.consumer.give(PLACE, OTHER)
+    lab.consumer.plan_assignment(PLACE, OTHER)
     lab.step(LOOK)
     return lab
 
 
 def give(lab: MemberLab, *places: tuple[str, int]) -> None:
-    lab.consumer.give(*places)
+    lab.consumer.plan_assignment(*places)
     lab.step(LOOK)
 
 
@@ -85,7 +85,7 @@ def test_what_was_seen_is_known_after_a_rebalance_and_to_the_next_consumer(lab: 
         lab.session.close()
         lab.begin(lab.made)
     else:
-        lab.consumer.take(PLACE, OTHER)
+        lab.consumer.plan_revocation(PLACE, OTHER)
         lab.step(LOOK)  # it has none meanwhile, and is about to be given some
     give(lab, PLACE, OTHER)
     assert lab.problems.now == {}
@@ -97,7 +97,7 @@ def test_what_another_member_has_is_no_problem_of_this_one(lab: MemberLab, caplo
     lab.topics.leaderless = {OTHER}
     lab.step(80)
     assert list(lab.problems.now) == [NAME]
-    lab.consumer.take(PLACE, OTHER)
+    lab.consumer.plan_revocation(PLACE, OTHER)
     give(lab, PLACE)
     assert lab.problems.now == {}
     assert AGAIN not in caplog.text
@@ -127,7 +127,7 @@ def test_with_once_a_partition_that_is_read_to_its_end_needs_no_leader(clock: Ma
     lab = MemberLab(clock, once=True)
     lab.topics.write(PLACE, b"one")
     lab.begin()
-    lab.consumer.give(PLACE)
+    lab.consumer.plan_assignment(PLACE)
     lab.step(LOOK)
     assert lab.partition.stopped
     lab.topics.leaderless = {PLACE}
@@ -143,7 +143,7 @@ def test_with_once_a_partition_is_well_at_once_when_all_of_it_is_received(clock:
     if way == "its end":
         lab.topics.skip(PLACE, 1)
     lab.begin()
-    lab.consumer.give(PLACE)
+    lab.consumer.plan_assignment(PLACE)
     lab.consumer._pending.append(lambda: lab.topics.leaderless.add(PLACE))
     lab.step(80)
     assert (list(lab.problems.now), lab.partition.stopped) == ([NAME], False)
@@ -192,7 +192,7 @@ def test_a_group_that_cannot_know_where_it_begins_has_a_reason(
     lab = MemberLab(clock, options={"initial_offset": initial})
     lab.topics.leaderless = {OTHER}
     lab.begin()
-    lab.consumer.give(PLACE, OTHER)
+    lab.consumer.plan_assignment(PLACE, OTHER)
     with pytest.raises(KafkaException, match=r"logs\[1\]"):
         lab.step()
     words = lab.problems.now["kafka group g"]

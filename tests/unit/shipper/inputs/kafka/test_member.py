@@ -24,7 +24,7 @@ class Site:
         self.member = Member(self.topics.clients, self.lab.context(self._woken.set))
         self.member.start()
 
-    def until(self, is_over: Callable[[], bool]) -> None:
+    def wait_until(self, is_over: Callable[[], bool]) -> None:
         for _ in range(LOOKS):
             if is_over():
                 return
@@ -34,9 +34,9 @@ class Site:
 
     def give(self, number: int) -> None:
         """Give the partition to its consumer of this number."""
-        self.until(lambda: len(self.topics.consumers) > number)
-        self.topics.consumers[number].give(PLACE)
-        self.until(lambda: PLACE in self.member.partitions)
+        self.wait_until(lambda: len(self.topics.consumers) > number)
+        self.topics.consumers[number].plan_assignment(PLACE)
+        self.wait_until(lambda: PLACE in self.member.partitions)
 
 
 @pytest.fixture
@@ -44,16 +44,16 @@ def site(clock: ManualClock) -> Iterator[Site]:
     site = Site(clock)
     yield site
     site.member.stop()
-    site.until(lambda: site.member.has_ended)
+    site.wait_until(lambda: site.member.has_ended)
 
 
 def test_a_consumer_that_has_failed_does_not_leave_the_member_with_nothing_to_read(site: Site) -> None:
     site.give(0)
     assert site.member.assignment == site.member.partitions
     site.topics.consumers[0].on_error(KafkaError(KafkaError.FENCED_INSTANCE_ID, "fenced", True))
-    site.until(lambda: site.topics.consumers[0].is_closed)
-    site.until(lambda: not site.member.partitions)
-    site.until(lambda: site.member.assignment is None)
+    site.wait_until(lambda: site.topics.consumers[0].is_closed)
+    site.wait_until(lambda: not site.member.partitions)
+    site.wait_until(lambda: site.member.assignment is None)
     assert not site.member.has_ended
 
 
@@ -64,7 +64,7 @@ def test_a_topic_that_is_made_again_is_read_by_another_consumer(site: Site) -> N
     site.clock.advance(60)
     site.give(1)
     assert site.topics.consumers[0].is_closed
-    site.until(lambda: site.member.partitions[PLACE].has_blocks)
+    site.wait_until(lambda: site.member.partitions[PLACE].has_blocks)
 
 
 def test_records_that_were_lost_are_counted_on(site: Site) -> None:
@@ -72,7 +72,7 @@ def test_records_that_were_lost_are_counted_on(site: Site) -> None:
     site.topics.committed[PLACE] = 2
     site.topics.delete_before(PLACE, 7)
     site.give(0)
-    site.until(lambda: site.member.records_lost == 5)
+    site.wait_until(lambda: site.member.records_lost == 5)
     site.topics.consumers[0].on_error(KafkaError(KafkaError.FENCED_INSTANCE_ID, "fenced", True))
-    site.until(lambda: not site.member.partitions)
+    site.wait_until(lambda: not site.member.partitions)
     assert site.member.records_lost == 5

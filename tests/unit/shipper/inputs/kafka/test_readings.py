@@ -29,7 +29,7 @@ class Room:
         lab.options["parsers"] = (MultilineConfig(pattern="^ ", timeout=TIMEOUT),)
         lab.topics.committed |= {PLACE: 0, OTHER: 0}
         lab.begin()
-        lab.consumer.give(PLACE, OTHER)
+        lab.consumer.plan_assignment(PLACE, OTHER)
         around = Surroundings()
         around.takes_more = lambda source: not self.is_refused(source.file_id)  # type: ignore[method-assign]
         source = source_context(None, lab.clock, self.metrics, around=around)
@@ -94,9 +94,9 @@ def test_a_partition_of_which_too_much_waits_is_asked_for_again_soon(room: Room)
 
 def test_who_stops_at_a_batch_is_given_the_others_the_next_time(room: Room) -> None:
     room.lab.topics.metadata[PLACE] = "shipper 1: cuts 1,2"
-    room.lab.consumer.lose(PLACE)
+    room.lab.consumer.plan_loss(PLACE)
     room.step()
-    room.lab.consumer.give(PLACE)
+    room.lab.consumer.plan_assignment(PLACE)
     room.write(PLACE, b"one", b"two", b"three", b"four")
     (first,) = islice(room.readings.read(ALL), 1)
     assert first.messages.texts == ["one"]
@@ -106,12 +106,12 @@ def test_who_stops_at_a_batch_is_given_the_others_the_next_time(room: Room) -> N
 
 def test_what_was_made_of_a_partition_that_is_lost_is_not_given(room: Room) -> None:
     room.lab.topics.metadata[PLACE] = "shipper 1: cuts 1,2"
-    room.lab.consumer.lose(PLACE)
+    room.lab.consumer.plan_loss(PLACE)
     room.step()
-    room.lab.consumer.give(PLACE)
+    room.lab.consumer.plan_assignment(PLACE)
     room.write(PLACE, b"one", b"two", b"three", b"four")
     list(islice(room.readings.read(ALL), 1))
-    room.lab.consumer.lose(PLACE)
+    room.lab.consumer.plan_loss(PLACE)
     room.step()
     assert room.texts() == []
 
@@ -119,11 +119,11 @@ def test_what_was_made_of_a_partition_that_is_lost_is_not_given(room: Room) -> N
 def test_what_was_pending_of_a_partition_that_is_lost_is_dropped(room: Room) -> None:
     room.write(PLACE, b"one", b" more")
     room.read()
-    room.lab.consumer.lose(PLACE)
-    room.lab.consumer.give(PLACE)
+    room.lab.consumer.plan_loss(PLACE)
+    room.lab.consumer.plan_assignment(PLACE)
     room.write(PLACE, b" still", b"two")
     assert room.texts() == ["one\n more\n still"]
-    room.lab.consumer.lose(PLACE)
+    room.lab.consumer.plan_loss(PLACE)
     room.step()
     assert room.readings.next_read == float("inf")
 

@@ -19,7 +19,7 @@ from tests.memory_topics import FakeMessage
 def test_records_are_handed_over_and_committed_once_they_are_delivered(lab: MemberLab) -> None:
     lab.topics.write(PLACE, b"one", b"two")
     lab.begin()
-    lab.consumer.give(PLACE)
+    lab.consumer.plan_assignment(PLACE)
     lab.step()
     (batch,) = lab.read()
     assert (batch.messages.texts, batch.messages.offsets, batch.messages.lengths) == (["one", "two"], [0, 1], [1, 1])
@@ -33,7 +33,7 @@ def test_records_are_handed_over_and_committed_once_they_are_delivered(lab: Memb
 
 def test_only_the_longest_delivered_run_is_committed(lab: MemberLab) -> None:
     lab.begin()
-    lab.consumer.give(PLACE)
+    lab.consumer.plan_assignment(PLACE)
     for value in (b"one", b"two", b"three"):
         lab.topics.write(PLACE, value)
         lab.step()
@@ -54,7 +54,7 @@ def test_gaps_of_compaction_and_markers_at_the_end_are_committed_past(lab: Membe
     del lab.topics.records[PLACE][1]
     lab.topics.skip(PLACE, 1)  # the marker of a transaction
     lab.begin()
-    lab.consumer.give(PLACE)
+    lab.consumer.plan_assignment(PLACE)
     lab.step(2)
     (batch,) = lab.read()
     assert batch.messages.offsets == [0, 2]
@@ -81,7 +81,7 @@ def test_a_record_whose_headers_cannot_be_read_is_read_without_them(
     lab.topics.write(PLACE, b"one", beside=[("h", b"1")])
     lab.topics.records[PLACE].append(OddMessage(PLACE, 1, b"two"))
     lab.begin()
-    lab.consumer.give(PLACE)
+    lab.consumer.plan_assignment(PLACE)
     lab.step()
     (batch,) = lab.read()
     assert batch.messages.texts == ["one", "two"]
@@ -94,7 +94,7 @@ def test_a_group_resumes_at_its_offset(lab: MemberLab) -> None:
     lab.topics.write(PLACE, b"one", b"two")
     lab.topics.committed[PLACE] = 1
     lab.begin()
-    lab.consumer.give(PLACE)
+    lab.consumer.plan_assignment(PLACE)
     lab.step()
     assert lab.texts() == ["two"]
 
@@ -115,7 +115,7 @@ def test_a_new_group_begins_where_it_is_told_and_that_is_its_offset_at_once(
     lab.topics.write(PLACE, b"early", time=(1, 1_763_000_000_000))
     lab.topics.write(PLACE, b"late", time=(1, 1_763_000_002_000))
     lab.begin()
-    lab.consumer.give(PLACE)
+    lab.consumer.plan_assignment(PLACE)
     lab.step()
     assert (lab.texts(), lab.topics.committed) == (texts, committed)
 
@@ -123,7 +123,7 @@ def test_a_new_group_begins_where_it_is_told_and_that_is_its_offset_at_once(
 def test_a_partition_that_is_taken_is_awaited_and_committed_before(lab: MemberLab, clock: ManualClock) -> None:
     lab.topics.write(PLACE, b"one")
     lab.begin()
-    lab.consumer.give(PLACE)
+    lab.consumer.plan_assignment(PLACE)
     lab.step()
     (batch,) = lab.read()
     partition = lab.partition
@@ -134,7 +134,7 @@ def test_a_partition_that_is_taken_is_awaited_and_committed_before(lab: MemberLa
         batch.resolve()
 
     partition.settled = _Calling(deliver_meanwhile)  # type: ignore[assignment]  # what the wait does
-    lab.consumer.take(PLACE)
+    lab.consumer.plan_revocation(PLACE)
     lab.step()
     assert in_settle == [True]
     assert lab.topics.committed == {PLACE: 1}
@@ -161,12 +161,12 @@ def test_what_is_not_delivered_by_the_deadline_is_not_committed_later_either(
 ) -> None:
     lab.topics.write(PLACE, b"one")
     lab.begin()
-    lab.consumer.give(PLACE)
+    lab.consumer.plan_assignment(PLACE)
     lab.step()
     (batch,) = lab.read()
     partition = lab.partition
     partition.settled = _Calling(lambda: clock.advance(1))  # type: ignore[assignment]  # what the wait does
-    lab.consumer.take(PLACE)
+    lab.consumer.plan_revocation(PLACE)
     lab.step()
     assert "what is in flight of logs[0] was not delivered within wait_close (2 s)" in caplog.text
     batch.resolve()
@@ -177,13 +177,13 @@ def test_what_is_not_delivered_by_the_deadline_is_not_committed_later_either(
 def test_of_a_lost_partition_nothing_is_committed_nor_handed_over(lab: MemberLab) -> None:
     lab.topics.write(PLACE, b"one")
     lab.begin()
-    lab.consumer.give(PLACE)
+    lab.consumer.plan_assignment(PLACE)
     lab.step()
     (batch,) = lab.read()
     partition = lab.partition
     lab.topics.write(PLACE, b"two")
     lab.step()
-    lab.consumer.lose(PLACE)
+    lab.consumer.plan_loss(PLACE)
     lab.step()
     batch.resolve()
     lab.step(2)
@@ -200,14 +200,14 @@ def test_between_what_was_taken_and_what_is_given_then_it_is_not_known_what_ther
     lab.options["rebalance"] = rebalance_config(strategy)
     lab.begin()
     assert lab.session.assignment is None
-    for take, left in ((lab.consumer.take, rest), (lab.consumer.lose, None)):
-        lab.consumer.give(PLACE)
+    for plan, left in ((lab.consumer.plan_revocation, rest), (lab.consumer.plan_loss, None)):
+        lab.consumer.plan_assignment(PLACE)
         lab.step()
         assert list(lab.session.assignment or ()) == [PLACE]
-        take(PLACE)
+        plan(PLACE)
         lab.step()
         assert lab.session.assignment == left
-    lab.consumer.give(PLACE)
+    lab.consumer.plan_assignment(PLACE)
     lab.step()
     lab.session.close()
     assert lab.session.assignment is None
@@ -215,7 +215,7 @@ def test_between_what_was_taken_and_what_is_given_then_it_is_not_known_what_ther
 
 def test_a_consumer_that_leaves_the_group_takes_its_time_with_nothing_to_read(lab: MemberLab) -> None:
     lab.begin()
-    lab.consumer.give(PLACE)
+    lab.consumer.plan_assignment(PLACE)
     lab.step()
     seen: list[object] = []
 
@@ -232,7 +232,7 @@ def test_with_transactions_the_group_is_left_to_them(lab: MemberLab) -> None:
     lab.commits = False
     lab.topics.write(PLACE, b"one")
     lab.begin()
-    lab.consumer.give(PLACE)
+    lab.consumer.plan_assignment(PLACE)
     lab.step()
     lab.read()[0].resolve()
     lab.step(3)
@@ -242,7 +242,7 @@ def test_with_transactions_the_group_is_left_to_them(lab: MemberLab) -> None:
 def test_one_commit_at_a_time_and_one_that_fails_is_repeated(lab: MemberLab) -> None:
     lab.topics.write(PLACE, b"one")
     lab.begin()
-    lab.consumer.give(PLACE)
+    lab.consumer.plan_assignment(PLACE)
     lab.step()
     lab.read()[0].resolve()
     lab.topics.failing["commit"] = [KafkaException(KafkaError(KafkaError.REBALANCE_IN_PROGRESS))]
@@ -255,7 +255,7 @@ def test_one_commit_at_a_time_and_one_that_fails_is_repeated(lab: MemberLab) -> 
 def test_what_is_not_taken_pauses_its_partition_and_no_other(lab: MemberLab) -> None:
     large = b"x" * (HANDED_OVER // 4)
     lab.begin()
-    lab.consumer.give(PLACE, OTHER)
+    lab.consumer.plan_assignment(PLACE, OTHER)
     for _ in range(20):
         lab.topics.write(PLACE, large)
         lab.step()
@@ -277,7 +277,7 @@ def test_lost_records_are_logged_counted_and_read_past(lab: MemberLab, caplog: p
     lab.topics.committed[PLACE] = 2
     lab.topics.delete_before(PLACE, 7)
     lab.begin()
-    lab.consumer.give(PLACE)
+    lab.consumer.plan_assignment(PLACE)
     lab.step(2)
     assert lab.read()[0].messages.offsets == [7, 8, 9]
     assert lab.session.rebalances.records_lost == 5
@@ -288,7 +288,7 @@ def in_flight(lab: MemberLab) -> tuple[Batch, Partition]:
     """Return a batch that is in flight, of one record, and its partition."""
     lab.topics.write(PLACE, b"one")
     lab.begin()
-    lab.consumer.give(PLACE)
+    lab.consumer.plan_assignment(PLACE)
     lab.step()
     (batch,) = lab.read()
     return batch, lab.partition
@@ -309,7 +309,7 @@ def test_lost_records_that_the_client_reports_twice_are_read_past_once(lab: Memb
     lab.topics.committed[PLACE] = 2
     lab.topics.delete_before(PLACE, 7)
     lab.begin()
-    lab.consumer.give(PLACE)
+    lab.consumer.plan_assignment(PLACE)
     lab.step(2)
     (batch,), before = lab.read(), lab.partition
     lab.topics.write(PLACE, b"later")
@@ -327,7 +327,7 @@ def test_with_fail_the_partition_stops_with_a_problem_and_others_do_not(lab: Mem
     lab.topics.committed[PLACE] = 2
     lab.topics.delete_before(PLACE, 7)
     lab.begin()
-    lab.consumer.give(PLACE, OTHER)
+    lab.consumer.plan_assignment(PLACE, OTHER)
     lab.step(3)
     assert lab.texts() == []
     assert "offset 2 of logs[0]" in lab.problems.now["kafka topic logs[0]"]
@@ -342,7 +342,7 @@ def test_a_topic_that_is_made_again_is_another_one_and_is_read_from_its_first_re
     lab.options["rebalance"] = rebalance_config(strategy)
     lab.topics.write(PLACE, b"old", b"older")
     lab.begin()
-    lab.consumer.give(PLACE)
+    lab.consumer.plan_assignment(PLACE)
     lab.step()
     (old,) = lab.read()
     before = lab.partition
@@ -358,7 +358,7 @@ def test_a_topic_that_is_made_again_is_another_one_and_is_read_from_its_first_re
     lab.session.close()
     assert lab.topics.committed == {PLACE: 0}
     lab.begin()
-    lab.consumer.give(PLACE)
+    lab.consumer.plan_assignment(PLACE)
     lab.step()
     assert lab.texts() == ["new", "newer", "newest"]
     assert (old.source.is_lost(), before.is_void, lab.partition.topic_id != before.topic_id) == (False, True, True)
@@ -367,13 +367,13 @@ def test_a_topic_that_is_made_again_is_another_one_and_is_read_from_its_first_re
 
 def test_a_consumer_that_gets_a_topic_again_which_is_another_one_by_now_is_of_no_more_use(lab: MemberLab) -> None:
     lab.begin()
-    lab.consumer.give(PLACE)
+    lab.consumer.plan_assignment(PLACE)
     lab.step()
-    lab.consumer.lose(PLACE)
+    lab.consumer.plan_loss(PLACE)
     lab.step()
     assert not lab.session.is_over
     lab.topics.recreate("logs")
-    lab.consumer.give(PLACE)
+    lab.consumer.plan_assignment(PLACE)
     lab.step()
     assert lab.session.is_over
 
@@ -388,7 +388,7 @@ def test_an_offset_of_a_former_topic_is_none_of_the_one_that_has_its_name_now(
     # Committed by a member that did not know yet, after the brokers had removed the offsets of the former.
     lab.topics.committed[PLACE], lab.topics.metadata[PLACE] = 2, "shipper 1: topic id-logs cuts 3"
     lab.begin()
-    lab.consumer.give(PLACE)
+    lab.consumer.plan_assignment(PLACE)
     lab.step()
     assert "the topic logs was deleted, and is another one now" in caplog.text
     assert "(acknowledged up to [0] 2)" in caplog.text
@@ -408,7 +408,7 @@ def test_an_offset_of_a_topic_whose_id_is_not_known_is_taken(lab: MemberLab, bro
         lab.topics.ids["logs"] = ""
         lab.topics.metadata[PLACE] = "shipper 1: topic id-logs"
     lab.begin()
-    lab.consumer.give(PLACE)
+    lab.consumer.plan_assignment(PLACE)
     lab.step()
     assert lab.texts() == ["three"]
 
@@ -423,7 +423,7 @@ def test_a_broker_that_is_away_at_an_assignment_is_awaited(lab: MemberLab) -> No
     lab.topics.write(PLACE, b"one")
     lab.topics.failing["committed"] = [KafkaException(KafkaError(KafkaError._TIMED_OUT))] * 2
     lab.begin()
-    lab.consumer.give(PLACE)
+    lab.consumer.plan_assignment(PLACE)
     lab.step()
     assert lab.texts() == ["one"]
     assert lab.problems.now == {}
@@ -438,7 +438,7 @@ def test_a_broker_that_gives_no_answer_at_an_assignment_is_a_problem_where_anoth
     ] * times
     lab.topics.write(PLACE, b"one")
     lab.begin()
-    lab.consumer.give(PLACE)
+    lab.consumer.plan_assignment(PLACE)
     lab.step()
     assert lab.texts() == ["one"]
     errors = [record.message for record in caplog.records if record.levelno >= logging.ERROR]
@@ -451,7 +451,7 @@ def test_offsets_that_the_brokers_hold_back_are_a_problem_with_what_to_do(
     lab.topics.write(PLACE, b"one")
     lab.topics.failing["committed"] = [KafkaException(KafkaError(KafkaError._TIMED_OUT))]
     lab.begin()
-    lab.consumer.give(PLACE)
+    lab.consumer.plan_assignment(PLACE)
     lab.step()
     assert "a transaction that has some of them is not ended yet" in caplog.text
     assert "kafka-transactions.sh" in caplog.text
@@ -468,7 +468,7 @@ def test_errors_are_problems_in_words_until_it_works_again(lab: MemberLab, caplo
     lab.consumer.on_error(KafkaError(KafkaError._ALL_BROKERS_DOWN, "1/1 brokers are down"))
     assert lab.problems.now["kafka group g"] == words
     lab.topics.write(PLACE, b"one")
-    lab.consumer.give(PLACE)
+    lab.consumer.plan_assignment(PLACE)
     lab.step()
     assert lab.problems.now == {}
     assert "kafka group g is read again" in caplog.text
@@ -477,7 +477,7 @@ def test_errors_are_problems_in_words_until_it_works_again(lab: MemberLab, caplo
 def test_a_broker_of_several_that_dies_is_no_problem_and_brokers_that_answer_again_are_none(lab: MemberLab) -> None:
     lab.topics.write(PLACE, b"one")
     lab.begin()
-    lab.consumer.give(PLACE)
+    lab.consumer.plan_assignment(PLACE)
     lab.step()
     lab.consumer.on_error(KafkaError(KafkaError._TRANSPORT, "b:1/2: Connect to ipv4#10.0.0.2:1 failed: refused"))
     assert lab.problems.now == {}
@@ -492,7 +492,7 @@ def test_a_member_with_nothing_to_read_notices_that_brokers_answer_again(lab: Me
     lab.options["topics"] = ("^logs-",)
     lab.begin()
     if is_given:
-        lab.consumer.give()
+        lab.consumer.plan_assignment()
     lab.step()
     refused = KafkaError(KafkaError._TRANSPORT, "b:1/2: Connect to ipv4#10.0.0.2:1 failed: refused")
     lab.consumer.on_error(refused)
@@ -510,7 +510,7 @@ def test_a_member_with_nothing_to_read_notices_that_brokers_answer_again(lab: Me
 def test_a_commit_that_succeeds_ends_the_problem_of_the_one_before(lab: MemberLab) -> None:
     lab.topics.write(PLACE, b"one")
     lab.begin()
-    lab.consumer.give(PLACE)
+    lab.consumer.plan_assignment(PLACE)
     lab.step()
     (batch,) = lab.read()
     lab.topics.failing["commit"] = [KafkaException(KafkaError(KafkaError.NOT_COORDINATOR))]
@@ -525,7 +525,7 @@ def test_commits_that_fail_are_one_problem_although_records_come(
     lab: MemberLab, caplog: pytest.LogCaptureFixture
 ) -> None:
     lab.begin()
-    lab.consumer.give(PLACE)
+    lab.consumer.plan_assignment(PLACE)
     lab.topics.failing["commit"] = [KafkaException(KafkaError(KafkaError.NOT_COORDINATOR))] * 100
     for _ in range(10):
         lab.topics.write(PLACE, b"one")
@@ -541,7 +541,7 @@ def test_commits_that_fail_are_one_problem_although_records_come(
 
 def test_look_ups_of_topics_that_have_no_answer_hold_up_records_more_and_more_seldom(lab: MemberLab) -> None:
     lab.begin()
-    lab.consumer.give(PLACE)
+    lab.consumer.plan_assignment(PLACE)
     lab.step()
     unanswered = [KafkaException(KafkaError(KafkaError._TIMED_OUT, "waiting for controller"))] * 100
     lab.topics.failing["topic_lookup"] = unanswered
@@ -558,7 +558,7 @@ def test_with_once_what_is_there_at_the_assignment_is_read_and_no_more(lab: Memb
     lab.once = True
     lab.topics.write(PLACE, b"one", b"two")
     lab.begin()
-    lab.consumer.give(PLACE, OTHER)
+    lab.consumer.plan_assignment(PLACE, OTHER)
     lab.consumer._pending.append(lambda: lab.topics.write(PLACE, b"later"))
     lab.step(3)
     assert lab.texts() == ["one", "two"]
@@ -602,7 +602,7 @@ def test_a_pattern_that_matches_nothing_is_a_problem_until_a_topic_matches(lab: 
     lab.step()
     assert lab.problems.now["kafka topic ^lo"].startswith("no topic matches ^lo; create one, or remove it from topics")
     lab.consumer.positions.clear()
-    lab.consumer.give(PLACE)
+    lab.consumer.plan_assignment(PLACE)
     lab.step()
     assert list(lab.problems.now) == ["kafka topic ^other"]
 
@@ -629,14 +629,14 @@ def test_what_is_in_flight_of_a_deleted_topic_is_not_left_to_another_member(lab:
     assert not partition.is_void  # it may be that a broker is behind the others
     lab.step(10)
     assert partition.is_void
-    lab.consumer.lose(PLACE)
+    lab.consumer.plan_loss(PLACE)
     lab.step()
     assert (lab.session.rebalances.partitions, batch.source.is_lost()) == ({}, False)
 
 
 def test_a_topic_that_one_broker_did_not_know_is_not_deleted(lab: MemberLab) -> None:
     lab.begin()
-    lab.consumer.give(PLACE)
+    lab.consumer.plan_assignment(PLACE)
     lab.step()
     for _ in range(3):
         lab.topics.deleted = {"logs"}
@@ -656,7 +656,7 @@ def test_a_transaction_gets_the_offsets_of_what_it_has(lab: MemberLab) -> None:
     lab.stage = lambda partition: stage
     lab.topics.write(PLACE, b"one")
     lab.begin()
-    lab.consumer.give(PLACE)
+    lab.consumer.plan_assignment(PLACE)
     lab.step()
     lab.read()[0].resolve()
     ledger = lab.partition.ledger

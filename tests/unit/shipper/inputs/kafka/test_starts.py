@@ -22,7 +22,7 @@ def lab() -> MemberLab:
 
 def begin(lab: MemberLab, *places: Place) -> None:
     lab.begin()
-    lab.consumer.give(*places)
+    lab.consumer.plan_assignment(*places)
     lab.step()
 
 
@@ -43,7 +43,7 @@ def test_a_partition_that_is_added_is_read_from_its_first_record(lab: MemberLab,
     if is_another_member:
         begin(lab, ADDED)
     else:
-        lab.consumer.give(ADDED)
+        lab.consumer.plan_assignment(ADDED)
         lab.step()
     assert texts(lab, ADDED) == ["late"]
     assert (lab.topics.committed[ADDED], lab.topics.metadata[ADDED]) == (0, "shipper 1: topic id-logs of 2")
@@ -98,7 +98,7 @@ def test_a_topic_that_is_made_again_is_read_from_its_first_record_where_kafka_re
     lab.step(20)
     assert lab.session.is_over
     lab.begin(context)
-    lab.consumer.give(PLACE)
+    lab.consumer.plan_assignment(PLACE)
     lab.step()
     assert texts(lab, PLACE) == ["new"]
     assert (lab.topics.committed[PLACE], lab.topics.metadata[PLACE]) == (0, "shipper 1: topic again of 0")
@@ -122,7 +122,7 @@ def test_a_topic_that_did_not_exist_is_read_from_its_first_record(lab: MemberLab
     lab.consumer.positions[PLACE] = 0
     lab.step()
     lab.topics.records[PLACE] = before
-    lab.consumer.give(PLACE)
+    lab.consumer.plan_assignment(PLACE)
     lab.step()
     assert texts(lab, PLACE) == ["early"]
 
@@ -131,7 +131,7 @@ def test_a_topic_that_is_deleted_at_the_assignment_is_not_taken_for_one_without_
     lab.topics.committed[PLACE] = 1
     lab.topics.deleted.add("logs")
     lab.begin()
-    lab.consumer.give(PLACE)
+    lab.consumer.plan_assignment(PLACE)
     with pytest.raises(KafkaException, match="logs was deleted"):
         lab.step()
     assert lab.consumer.positions == {}

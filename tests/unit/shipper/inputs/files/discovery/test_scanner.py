@@ -55,8 +55,8 @@ class Search:
             os.path.relpath(path, self.place): text for path, text in (listing.problems | listing.unmatched).items()
         }
 
-    def settle(self) -> Listing:
-        """Let the listings become reliable, so that nothing is listed again without a reason."""
+    def list_until_reliable(self) -> Listing:
+        """List twice, so that nothing is listed again without a reason."""
         self.listing()
         self.advance(TICK)
         return self.listing()
@@ -236,7 +236,7 @@ def test_a_link_that_leads_nowhere_is_a_problem_until_it_leads_somewhere(tmp_pat
     search = Search(tmp_path, pattern, symlinks=True)
     expected = f"is a symbolic link that leads nowhere: {tmp_path}/app/a.log: No such file or directory"
     assert search.problems() == {"current.log": expected}
-    search.settle()
+    search.list_until_reliable()
     write(tmp_path / "app" / "a.log")
     assert (search.names(), search.problems()) == (["current.log"], {})
 
@@ -246,7 +246,7 @@ def test_a_link_that_is_swapped_to_a_new_target_is_seen_at_the_next_scan(tmp_pat
     targets = [write(tmp_path / "app" / name) for name in ("1", "2")]
     (tmp_path / "current.log").symlink_to("app/1")
     search = Search(tmp_path, pattern, symlinks=True)
-    assert [file.inode[1] for file in search.settle().files.values()] == [targets[0].stat().st_ino]
+    assert [file.inode[1] for file in search.list_until_reliable().files.values()] == [targets[0].stat().st_ino]
     (tmp_path / "next").symlink_to("app/2")
     (tmp_path / "next").replace(tmp_path / "current.log")
     assert [file.inode[1] for file in search.listing().files.values()] == [targets[1].stat().st_ino]
@@ -257,7 +257,7 @@ def test_a_link_whose_target_is_replaced_elsewhere_is_seen_at_the_next_scan(tmp_
     new = write(tmp_path / "app" / "new")
     (tmp_path / "current.log").symlink_to("app/1")
     search = Search(tmp_path, "*.log", symlinks=True)
-    search.settle()
+    search.list_until_reliable()
     inode = new.stat().st_ino
     new.replace(tmp_path / "app" / "1")
     assert [file.inode[1] for file in search.listing().files.values()] == [inode]
@@ -289,7 +289,7 @@ def test_a_pattern_without_a_file_is_a_problem_until_there_is_one(tmp_path: Path
 def test_a_pattern_whose_files_are_all_excluded_has_that_problem(tmp_path: Path) -> None:
     write(tmp_path / "a.log")
     search = Search(tmp_path, "*.log", exclude=("a",))
-    search.settle()
+    search.list_until_reliable()
     assert search.problems() == {"*.log": "no file matches it that exclude_files and include_files let through"}
 
 
@@ -321,7 +321,7 @@ def test_a_path_that_is_no_regular_file_is_a_problem(tmp_path: Path) -> None:
 def test_a_directory_that_cannot_be_read_is_a_problem_and_its_files_are_taken_to_be_there(tmp_path: Path) -> None:
     write(tmp_path / "app" / "a.log")
     search = Search(tmp_path, "*/*.log")
-    search.settle()
+    search.list_until_reliable()
     with without_capabilities():
         (tmp_path / "app").chmod(0o000)
         assert search.problems() == {"app": "the directory cannot be listed: Permission denied"}
@@ -424,7 +424,7 @@ def test_the_very_same_listing_comes_back_while_nothing_changes(tmp_path: Path) 
     file = write(tmp_path / "app" / "a.log")
     (tmp_path / "link.log").symlink_to("app/a.log")
     search = Search(tmp_path, "*/*.log", "**/*.log", "no.log", "link.log", symlinks=True)
-    listing = search.settle()
+    listing = search.list_until_reliable()
     assert search.listing() is listing
     write(file, "more than before")
     assert search.listing() is listing
@@ -438,7 +438,7 @@ def test_a_full_scan_gives_the_current_size(tmp_path: Path, pattern: str) -> Non
     write(tmp_path / "a.log")
     (tmp_path / "link").symlink_to("a.log")
     search = Search(tmp_path, pattern, symlinks=True)
-    search.settle()
+    search.list_until_reliable()
     write(tmp_path / "a.log", "grown")
     assert [file.size for file in search.listing().files.values()] == [1]
     assert [file.size for file in search.listing(full=True).files.values()] == [5]
@@ -447,7 +447,7 @@ def test_a_full_scan_gives_the_current_size(tmp_path: Path, pattern: str) -> Non
 def test_a_listing_is_new_when_a_directory_was_replaced_by_an_equal_one(tmp_path: Path) -> None:
     (tmp_path / "app").mkdir()
     search = Search(tmp_path, "app/*.log")
-    before = search.settle()
+    before = search.list_until_reliable()
     (tmp_path / "app").rename(tmp_path / "old")
     (tmp_path / "app").mkdir()
     after = search.listing()
@@ -458,7 +458,7 @@ def test_a_listing_is_new_when_a_directory_was_replaced_by_an_equal_one(tmp_path
 def test_a_name_that_was_inspected_is_not_inspected_again(tmp_path: Path) -> None:
     write(tmp_path / "a.log")
     search = Search(tmp_path, "*.log")
-    (before,) = search.settle().files.values()
+    (before,) = search.list_until_reliable().files.values()
     write(tmp_path / "a.log", "grown")
     write(tmp_path / "b.log")
     files = search.listing().files
@@ -532,7 +532,7 @@ def test_what_no_pattern_leads_to_any_more_is_forgotten(tmp_path: Path) -> None:
 def test_a_name_that_another_file_took_is_inspected(tmp_path: Path) -> None:
     write(tmp_path / "a.log")
     search = Search(tmp_path, "*.log")
-    search.settle()
+    search.list_until_reliable()
     new = write(tmp_path / "new")
     inode = new.stat().st_ino
     new.replace(tmp_path / "a.log")
@@ -543,7 +543,7 @@ def test_a_directory_that_another_took_the_place_of_is_listed(tmp_path: Path) ->
     write(tmp_path / "app" / "a.log")
     new = write(tmp_path / "new" / "a.log")
     search = Search(tmp_path, "app/*.log")
-    search.settle()
+    search.list_until_reliable()
     inode = new.stat().st_ino
     (tmp_path / "app").rename(tmp_path / "old")
     (tmp_path / "new").rename(tmp_path / "app")
@@ -617,7 +617,7 @@ def test_each_directory_and_each_file_that_a_scan_looks_at_is_progress(tmp_path:
     search = Search(tmp_path, "*/*.log")
     directories, entries, files = 3, 5, 3
     assert search.progress_of(full=True) == directories + entries + files + directories  # at last: are these as listed?
-    search.settle()
+    search.list_until_reliable()
     assert search.progress_of(full=False) == directories, "nothing has changed"
 
 

@@ -56,7 +56,7 @@ class WatcherLab:
         self.fds.remove(fd)
         os.close(fd)
 
-    def until(self, condition: Callable[[], bool]) -> bool:
+    def wait_until(self, condition: Callable[[], bool]) -> bool:
         """True if it comes true: it is asked each time events were taken in."""
         deadline = time.monotonic() + PATIENCE
         while not condition():
@@ -76,7 +76,7 @@ class WatcherLab:
         _, fd = self.watch(directory / "a-last-file")
         os.write(fd, b"x")
         key = ("app", os.fstat(fd).st_dev, os.fstat(fd).st_ino)
-        self.until(lambda: key in self.changed)
+        self.wait_until(lambda: key in self.changed)
         return self.changed == [key] and not self.watcher.wants_scan
 
     @property
@@ -110,7 +110,7 @@ def test_a_write_to_a_watched_file_is_a_hint(lab: WatcherLab, tmp_path: Path) ->
     key, _ = lab.watch(tmp_path / "a.log")
     assert lab.watcher.is_watched(key)
     (tmp_path / "a.log").write_text("x")
-    assert lab.until(lambda: key in lab.changed)
+    assert lab.wait_until(lambda: key in lab.changed)
 
 
 def test_a_file_that_is_not_watched_any_more_gives_none(lab: WatcherLab, tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_a_watch_stays_after_the_file_was_closed_and_renamed(lab: WatcherLab, tm
     lab.close_file(fd)
     (tmp_path / "a.log").rename(tmp_path / "a.log.1")
     (tmp_path / "a.log.1").write_text("x")
-    assert lab.until(lambda: key in lab.changed)
+    assert lab.wait_until(lambda: key in lab.changed)
     assert lab.watcher.is_watched(key)
 
 
@@ -136,7 +136,7 @@ def test_a_deleted_file_is_forgotten_with_a_hint(lab: WatcherLab, tmp_path: Path
     (tmp_path / "a.log").unlink()
     assert lab.watcher.is_watched(key)  # it is open: it may still be written to
     lab.close_file(fd)
-    assert lab.until(lambda: key in lab.changed)
+    assert lab.wait_until(lambda: key in lab.changed)
     assert not lab.watcher.is_watched(key)
     assert not lab.watcher._files
     assert lab.kernel_watches == 0
@@ -146,13 +146,13 @@ def test_the_file_that_takes_the_key_of_a_deleted_one_gets_a_watch_of_its_own(la
     key, fd = lab.watch(tmp_path / "a.log")
     (tmp_path / "a.log").unlink()
     lab.close_file(fd)
-    lab.until(lambda: key in lab.changed)
+    lab.wait_until(lambda: key in lab.changed)
     _, fd = lab.open(tmp_path / "b.log")
     # Whether the file system gives the same inode again is its own affair: the watcher knows the key only.
     assert lab.watcher.watch_file(key, fd)
     lab.changed.clear()
     os.write(fd, b"x")
-    assert lab.until(lambda: key in lab.changed)
+    assert lab.wait_until(lambda: key in lab.changed)
 
 
 def test_watching_a_file_twice_is_one_watch(lab: WatcherLab, tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_watching_a_file_twice_is_one_watch(lab: WatcherLab, tmp_path: Path) -> 
     assert lab.watcher.watch_file(key, fd)
     assert lab.kernel_watches == 1
     os.write(fd, b"x")
-    assert lab.until(lambda: bool(lab.changed))
+    assert lab.wait_until(lambda: bool(lab.changed))
     lab.watcher.unwatch_file(key)
     assert lab.kernel_watches == 0
     lab.changed.clear()
@@ -176,7 +176,7 @@ def test_a_key_that_another_file_has_now_leaves_no_watch_behind(lab: WatcherLab,
     os.write(old, b"x")
     assert lab.quiet(tmp_path)
     os.write(new, b"x")
-    assert lab.until(lambda: key in lab.changed)
+    assert lab.wait_until(lambda: key in lab.changed)
 
 
 # ------------------------------------------------------------------------------------------------- directories
@@ -197,7 +197,7 @@ def test_a_name_that_comes_or_goes_asks_for_a_scan(lab: WatcherLab, tmp_path: Pa
         "away": lambda: (place / "a.log").rename(tmp_path / "a.log"),
     }
     actions[what]()
-    assert lab.until(lambda: lab.watcher.wants_scan)
+    assert lab.wait_until(lambda: lab.watcher.wants_scan)
 
 
 @pytest.mark.parametrize("way", ["deleted", "moved"])
@@ -210,7 +210,7 @@ def test_a_directory_that_was_replaced_by_another_is_watched_again(lab: WatcherL
         place.rmdir()
     else:
         place.rename(tmp_path / "old")
-    assert lab.until(lambda: lab.watcher.wants_scan)
+    assert lab.wait_until(lambda: lab.watcher.wants_scan)
     lab.watcher.keep_directories([str(place)])
     assert lab.kernel_watches == 0
     lab.watcher.watch_directory(str(place), [ANY_NAME])  # it is not there: no watch, no complaint
@@ -219,7 +219,7 @@ def test_a_directory_that_was_replaced_by_another_is_watched_again(lab: WatcherL
     assert lab.kernel_watches == 1
     lab.watcher.wants_scan = False
     (place / "a.log").touch()
-    assert lab.until(lambda: lab.watcher.wants_scan)
+    assert lab.wait_until(lambda: lab.watcher.wants_scan)
 
 
 def test_another_directory_at_the_path_is_noticed_without_an_event(tmp_path: Path) -> None:
@@ -234,7 +234,7 @@ def test_another_directory_at_the_path_is_noticed_without_an_event(tmp_path: Pat
     assert lab.kernel_watches == 1
     lab.watcher.wants_scan = False
     (tmp_path / "2" / "a.log").touch()
-    assert lab.until(lambda: lab.watcher.wants_scan)
+    assert lab.wait_until(lambda: lab.watcher.wants_scan)
     lab.close()
 
 
@@ -264,7 +264,7 @@ def test_two_paths_to_one_directory_do_not_take_each_other_s_watch(lab: WatcherL
     lab.watcher.keep_directories([f"{tmp_path}/logs"])
     lab.watcher.wants_scan = False
     (tmp_path / "logs" / "a.log").touch()
-    assert lab.until(lambda: lab.watcher.wants_scan)
+    assert lab.wait_until(lambda: lab.watcher.wants_scan)
 
 
 def test_a_directory_that_is_not_kept_gives_no_hints(lab: WatcherLab, tmp_path: Path) -> None:
@@ -287,7 +287,7 @@ def test_of_a_directory_to_which_a_link_leads_only_the_names_in_question_count(l
     for _ in range(2):
         (tmp_path / "busy" / "a.log").touch()
         (tmp_path / "busy" / "a.log").rename(tmp_path / "busy" / "a.log.1")
-    assert lab.until(lambda: lab.watcher.wants_scan)
+    assert lab.wait_until(lambda: lab.watcher.wants_scan)
     assert lab.watcher.scan_begins(full=False) == {(directory, "a.log"): 2}
     assert lab.watcher.scan_begins(full=False) == {}
 
@@ -297,7 +297,7 @@ def test_of_a_directory_that_is_listed_each_name_is_a_hint_of_its_own(lab: Watch
     lab.watcher.scan_begins(full=False)
     (tmp_path / "b.log").touch()
     (tmp_path / "b.log").rename(tmp_path / "c.log")
-    assert lab.until(lambda: lab.watcher.wants_scan)
+    assert lab.wait_until(lambda: lab.watcher.wants_scan)
     assert lab.watcher.scan_begins(full=False) == {(str(tmp_path), "b.log"): 1, (str(tmp_path), "c.log"): 1}
 
 
@@ -307,14 +307,14 @@ def test_a_file_that_is_deleted_is_less_urgent_than_one_that_is_renamed(lab: Wat
     lab.watcher.watch_directory(str(tmp_path), {ANY_NAME})
     lab.watcher.scan_begins(full=False)
     (tmp_path / "a.log").unlink()
-    assert lab.until(lambda: lab.watcher.wants_scan)
+    assert lab.wait_until(lambda: lab.watcher.wants_scan)
     assert not lab.watcher.is_urgent
     (tmp_path / "b.log").rename(tmp_path / "b.log.1")
-    assert lab.until(lambda: lab.watcher.is_urgent)
+    assert lab.wait_until(lambda: lab.watcher.is_urgent)
     lab.watcher.scan_begins(full=False)
     (tmp_path / "b.log.1").unlink()
     tmp_path.rmdir()
-    assert lab.until(lambda: lab.watcher.unwatched([str(tmp_path)]) != [])
+    assert lab.wait_until(lambda: lab.watcher.unwatched([str(tmp_path)]) != [])
     assert (lab.watcher.wants_scan, lab.watcher.is_urgent) == (True, False)
     assert lab.watcher.scan_begins(full=False, deletions=False) == {}
     assert lab.watcher.wants_scan
@@ -338,7 +338,7 @@ def test_the_end_of_a_watch_is_a_hint_for_all_of_its_names(lab: WatcherLab, tmp_
     assert lab.watcher.unwatched([directory]) == []
     lab.watcher.scan_begins(full=False)
     (tmp_path / "logs").rename(tmp_path / "old")
-    assert lab.until(lambda: lab.watcher.wants_scan)
+    assert lab.wait_until(lambda: lab.watcher.wants_scan)
     assert lab.watcher.scan_begins(full=False) == {(directory, "a.log"): 0, (directory, ANY_NAME): 0}
     assert lab.watcher.unwatched([directory]) == [directory]
 
@@ -356,9 +356,9 @@ def test_many_events_are_taken_in_one_part_after_the_other(lab: WatcherLab, tmp_
     for _ in range(1000):
         for fd in lab.fds:
             os.write(fd, b"x")
-    assert lab.until(lambda: bool(lab.changed))
+    assert lab.wait_until(lambda: bool(lab.changed))
     assert len(lab.changed) < 10_000
-    assert lab.until(lambda: len(lab.changed) == 10_000)
+    assert lab.wait_until(lambda: len(lab.changed) == 10_000)
     assert set(lab.changed) == keys
 
 
@@ -371,7 +371,7 @@ def test_lost_events_are_logged_once_and_ask_for_a_full_scan(tmp_path: Path, cap
     for _ in range(int(Path("/proc/sys/fs/inotify/max_queued_events").read_text()) // 2 + 1):
         os.write(a[1], b"x")  # in turn: an event that equals the last one in the queue is left out
         os.write(b[1], b"x")
-    assert lab.until(lambda: lab.watcher.lost_events)
+    assert lab.wait_until(lambda: lab.watcher.lost_events)
     assert lab.watcher.wants_scan
     assert lab.watcher.is_watched(a[0])
     lab.watcher.scan_begins(full=False)

@@ -43,8 +43,8 @@ class File:
     def confirm(self) -> bool:
         return self.detector.confirm(self.file, self.trail)
 
-    def settle(self) -> int:
-        """Return how many looks it takes."""
+    def confirm_until_done(self) -> int:
+        """Return how many looks this takes."""
         looks = 1
         while not self.confirm():
             self.clock.advance(2 * SETTLED)
@@ -102,7 +102,7 @@ def test_other_content_of_the_same_size_is_noticed(make: Make, rewrite: Rewrite,
     rewrite(file.path, report(2, size))
     assert not file.is_as_seen()
     with pytest.raises(Truncated):
-        file.settle()
+        file.confirm_until_done()
 
 
 def test_also_of_a_small_file_that_is_longer_now(make: Make) -> None:
@@ -163,10 +163,10 @@ def test_one_that_was_touched_is_read_once_more(make: Make) -> None:
     file = make(report(1, LARGE))
     os.utime(file.path)
     before = bytes_read()
-    assert file.settle() > 1
+    assert file.confirm_until_done() > 1
     assert bytes_read() - before >= LARGE
     assert file.is_as_seen()
-    assert file.settle() == 1
+    assert file.confirm_until_done() == 1
 
 
 def test_in_one_step_only_some_of_it_is_read(make: Make) -> None:
@@ -188,11 +188,11 @@ def test_what_was_written_while_it_is_read_once_more_is_noticed_by_the_next_look
     file.clock.advance(2 * SETTLED)
     assert not file.confirm()
     file.path.write_bytes(report(1, 2**20))
-    assert file.settle() > 1
+    assert file.confirm_until_done() > 1
     assert not file.is_as_seen()
     file.path.write_bytes(report(2, 2**20))
     with pytest.raises(Truncated):
-        file.settle()
+        file.confirm_until_done()
 
 
 def test_a_rename_is_no_reason_to_read_it(make: Make) -> None:
@@ -212,7 +212,7 @@ def test_one_that_was_renamed_and_rewritten_is_noticed(make: Make) -> None:
     file.path = file.path.rename(file.path.with_name("app.log.1"))
     file.path.write_bytes(report(2))
     with pytest.raises(Truncated):
-        file.settle()
+        file.confirm_until_done()
 
 
 def test_one_that_was_cut_behind_what_was_read_is_proven(make: Make) -> None:
@@ -248,7 +248,7 @@ def test_of_a_preallocated_file_the_times_move_without_the_size(make: Make) -> N
 def test_without_a_proof_nothing_can_be_compared(make: Make) -> None:
     file = make(report(1), proven=False)
     os.utime(file.path)
-    assert file.settle() > 1
+    assert file.confirm_until_done() > 1
     assert file.is_as_seen()
 
 

@@ -30,13 +30,13 @@ from tests.tiers import (  # noqa: F401 - pytest finds its hooks and fixtures he
     seed,
 )
 
-# Where Spark has what writes checkpoints.
+# The package that writes checkpoints.
 CHECKPOINTS = "org.apache.spark.sql.execution.streaming" + (
     "" if pyspark.__version__.startswith("4.0.") else ".checkpointing"
 )
-# Of a query over a handful of rows most of the time is planning, whatever the rows are.
+# A query over a handful of rows spends most of its time on planning.
 HANDFUL: dict[str, str | int | float | bool] = {
-    # A third of it is to write, compile and load Java for the query.
+    # A third of it goes into writing, compiling and loading Java for the query.
     "spark.sql.codegen.wholeStage": False,
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     # One task a stage, and each stage planned once.
@@ -44,7 +44,7 @@ HANDFUL: dict[str, str | int | float | bool] = {
     "spark.sql.shuffle.partitions": 1,
     "spark.databricks.delta.snapshotPartitions": 1,
     "spark.sql.adaptive.enabled": False,
-    # Every query is written out for a UI that is off.
+    # Spark describes each query for a UI that is off.
     "spark.sql.ui.explainMode": "simple",
     # Without Hadoop's native library, a rename of the file system for many processes starts three of `readlink`. One
     # process needs no such rename. The end-to-end tests have it.
@@ -54,8 +54,8 @@ HANDFUL: dict[str, str | int | float | bool] = {
 
 
 def pytest_collection_finish() -> None:
-    """Exclude what makes up thousands of tests from all later collections of garbage, of which each would take half a
-    second: whatever starts a sink, or a Lab, collects."""
+    """Exclude the objects of thousands of tests from later garbage collections: each would take half a second, and
+    each start of a sink or a Lab collects."""
     Garbage().keep()
 
 

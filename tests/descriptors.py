@@ -55,7 +55,7 @@ def few_descriptors() -> Iterator[Callable[[int | None], None]]:
         if count is None:
             return
         highest = max(map(int, open_descriptors()))
-        # Numbers that were closed before are filled, so that what is free are the last ones below the limit.
+        # Fill the numbers that were closed, so that only the last ones below the limit are free.
         while (filler := os.dup(0)) <= highest:
             fillers.append(filler)
         os.close(filler)

@@ -148,7 +148,7 @@ class FakeConsumer:
         self.generation = 0
         self.most_at_once = sys.maxsize  # records that `consume` returns
 
-    # What a test does to it.
+    # For tests.
 
     def plan_assignment(self, *places: Place) -> None:
         self._pending.append(lambda: self._assigned(places))
@@ -167,7 +167,7 @@ class FakeConsumer:
         callback(self, [TopicPartition(*place) for place in places])
         self.incremental_unassign([TopicPartition(*place) for place in places])
 
-    # What the product calls.
+    # As in confluent_kafka.
 
     def subscribe(
         self, topics: list[str], *, on_assign: OnPartitions, on_revoke: OnPartitions, on_lost: OnPartitions

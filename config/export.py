@@ -1,7 +1,7 @@
-"""The configuration in effect, as YAML: the output of `shipper export config` and `spark-sink export config`.
+"""The effective configuration as YAML: the output of `shipper export config` and `spark-sink export config`.
 
-It is what was written, with variables filled in and overrides applied, so that it can be loaded again; options that are
-not written have the defaults on the pages of options. Secrets are masked, recognised by the names of their options.
+It is the written configuration with variables expanded and overrides applied, so it can be loaded again; other options
+have the defaults on the pages of options. Secrets, recognised by option name, are masked.
 """
 
 import os
@@ -26,7 +26,7 @@ __all__ = ["MASK", "export", "masked"]
 def export(files: Sequence[Path], model: Any, overrides: Overrides = (), env: Mapping[str, str] = os.environ) -> str:
     """Return the configuration of a model as YAML.
 
-    Raises ConfigError for what is not YAML, and for variables that are not set.
+    Raises ConfigError for invalid YAML and unset variables.
     """
     raw = read(files, model, overrides, env)
     report = LoadReport(raw.problems, tolerant=raw.tolerant)
@@ -40,7 +40,7 @@ def export(files: Sequence[Path], model: Any, overrides: Overrides = (), env: Ma
 
 
 def _without(secrets: frozenset[str], value: Any) -> Any:
-    """Return the value with MASK for each of the secrets, whatever option has it."""
+    """Return the value with each secret masked, in any option."""
     if isinstance(value, dict):
         return {key: _without(secrets, item) for key, item in value.items()}
     if isinstance(value, list):

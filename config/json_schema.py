@@ -1,8 +1,8 @@
 """The JSON schema of a configuration, for editors: `shipper schema` and `spark-sink schema` print it.
 
-The schema accepts whatever the loader accepts, but not the other way round: only the loader checks what needs more than
-one value (checks, units, options given twice). Keys may be written nested or dotted, so each level of a section has its
-children as objects and everything deeper by its dotted name.
+The schema accepts everything that the loader accepts, but not vice versa: only the loader checks relations between
+values (checks, units, duplicates). Keys may be nested or dotted, so each level of a section has its children as objects
+and everything deeper by dotted name.
 """
 
 import json
@@ -42,7 +42,7 @@ def schema_text(model: Any, title: str) -> str:
 
 
 def schema(model: Any, title: str) -> Schema:
-    """Return a schema of draft 2020-12. `title`: the name of the file that it describes."""
+    """Return a schema of draft 2020-12. `title`: the name of the described file."""
     writer = _Writer()
     root = writer.section(model)
     return {
@@ -54,7 +54,7 @@ def schema(model: Any, title: str) -> Schema:
 
 
 class _Writer:
-    """`definitions` are the sections that others refer to by the name of their model."""
+    """A schema; `definitions` holds the sections that others refer to, by model name."""
 
     def __init__(self) -> None:
         self.definitions: dict[str, Schema] = {}
@@ -69,15 +69,16 @@ class _Writer:
     def _reference(self, model: Any) -> Schema:
         name = model.__name__
         known = self._models.setdefault(name, model)
-        assert known is model, f"{model} has the name of {known}: one of the two definitions would replace the other"
+        assert known is model, f"{model} has the same name as {known}: one definition would replace the other"
         if name not in self.definitions:
-            self.definitions[name] = {}  # reserved: it may refer to itself
+            self.definitions[name] = {}  # reserved, because it may refer to itself
             self.definitions[name] = self.section(model)
         return {"$ref": f"#/$defs/{name}"}
 
     def _entries(self, model: Any) -> Iterator[tuple[str, Schema]]:
-        """Yield each option by its dotted name, with those of its sections. A name that ends with a dot stands for all
-        names with that beginning, below a section that may contain itself (`not.not.equals`)."""
+        """Yield each option by dotted name, including those of sections. A name ending in a dot stands for all names
+        with that prefix, below a recursive section (`not.not.equals`).
+        """
         for option in options(model):
             value = self._described(option)
             for key in option.keys:
@@ -119,7 +120,7 @@ class _Writer:
         one = {
             "type": "object",
             "properties": sections,
-            # A section may be dotted too: `add_fields.fields.env: prod`.
+            # A section may be dotted, too: `add_fields.fields.env: prod`.
             "patternProperties": {rf"^({'|'.join(sections)})\.": {}},
             "additionalProperties": False,
         }
@@ -145,7 +146,7 @@ def _named(scalar: str) -> Schema:
 
 
 def _nested(entries: dict[str, Schema]) -> Schema:
-    """Return an object with its dotted names as they are, and as nested objects."""
+    """Return an object with its dotted names, and as nested objects."""
     below: dict[str, dict[str, Schema]] = {}
     for name, value in entries.items():
         head, _, rest = name.partition(".")
@@ -156,7 +157,7 @@ def _nested(entries: dict[str, Schema]) -> Schema:
         whole = _nested(inside)
         if head in entries and "description" in entries[head]:
             whole["description"] = entries[head]["description"]
-        # One of several kinds, or a list, stays as it is described.
+        # One of several kinds, or a list, stays as described.
         if head not in entries or "$ref" in entries[head]:
             properties[head] = whole
     # In a map with arbitrary keys, any name below is valid: `fields.env: prod`, `setup.kibana.host: x`.

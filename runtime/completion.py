@@ -1,4 +1,4 @@
-"""Completion of a command line in bash, zsh and fish, from its argparse parser: subcommands, options and files."""
+"""Shell completion for bash, zsh and fish, generated from an argparse parser: subcommands, options and files."""
 
 import argparse
 from collections.abc import Callable, Iterator
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from log_shipper.runtime.manual import commands, visible_options
 
-# In each, `given` are the words before the cursor without options: they select the case.
+# In each script, `given` holds the words before the cursor without options: they select the case.
 _BASH = """# bash completion of {command}; made from its command line
 _{function}() {{
     COMPREPLY=()
@@ -50,7 +50,7 @@ complete -c {command} -a '(__{function}_offers)'
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """The words of a command line, and what may follow them; behind a whole subcommand files may, too."""
+    """The words of a command line, and the possible next words; after a complete subcommand, also files."""
 
     words: str
     offers: str
@@ -58,7 +58,8 @@ class _Case:
 
 
 def completion(parser: argparse.ArgumentParser, shell: str = "bash") -> str:
-    """Return the script. After a whole subcommand it offers options to a word with a dash, and files to another one."""
+    """Return the script. After a complete subcommand, it completes options for words with a dash, and files for
+    others."""
     script, case = SHELLS[shell]
     cases = "\n".join(map(case, _cases(parser, "")))
     return script.format(command=parser.prog, function=parser.prog.replace("-", "_"), cases=cases)
@@ -91,7 +92,7 @@ SHELLS: dict[str, tuple[str, Callable[[_Case], str]]] = {
 
 
 def _cases(parser: argparse.ArgumentParser, words: str) -> Iterator[_Case]:
-    """Yield the cases, of the longer words first."""
+    """Yield the cases, longest first."""
     below = commands(parser)
     for name, inner in below.items():
         yield from _cases(inner, f"{words} {name}")

@@ -13,19 +13,18 @@ from log_shipper.runtime.disk_errors import DanglingLink, LinkedFile, NotDirecto
 
 
 class File(Protocol):
-    """An open file that is written at its end. Every method may block on the disk and raise OSError."""
+    """An open file with writes at its end. Every method may block on the disk and raise OSError."""
 
     def write(self, data: bytes) -> int:
-        """Write and return the number of bytes taken, which may be fewer than given: the caller offers the remainder
-        again."""
+        """Write and return the number of bytes written, which may be fewer than given: the caller writes the rest."""
 
     def fsync(self) -> None:
-        """Make the bytes written so far survive a power failure. The name of the file may still be lost."""
+        """Make all bytes written so far survive a power failure. The name of the file may still be lost."""
 
     def truncate(self, size: int) -> None: ...
 
     def is_at(self, path: Path) -> bool:
-        """True if the path still leads to this file, and where that cannot be determined."""
+        """Return True if the path still leads to this file, or if that cannot be determined."""
 
     def close(self) -> None: ...
 
@@ -52,12 +51,12 @@ class DiskFile:
 
 def write_all(file: File, data: bytes) -> None:
     taken = file.write(data)
-    while taken < len(data):  # a disk that is nearly full takes a part first, and refuses the next call
+    while taken < len(data):  # a nearly full disk first accepts a part, and refuses the next call
         taken += file.write(data[taken:])
 
 
 def fsync_directory(directory: Path) -> None:
-    """Make the names created, renamed and removed in the directory so far survive a power failure."""
+    """Make all names created, renamed and removed in the directory so far survive a power failure."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
@@ -66,7 +65,7 @@ def fsync_directory(directory: Path) -> None:
 
 
 def make_directory(directory: Path, mode: int = 0o777, *, owned_as_parent: bool = False) -> None:
-    """Create the directory and its parents where they are missing. Raises Misplaced, OSError."""
+    """Create the directory and its missing parents. Raises Misplaced, OSError."""
     if directory.is_dir():
         return
     make_directory(directory.parent, mode, owned_as_parent=owned_as_parent)
@@ -77,18 +76,20 @@ def make_directory(directory: Path, mode: int = 0o777, *, owned_as_parent: bool 
         raise NotDirectory(directory) from None
     if owned_as_parent:
         give_to_owner_of_parent(directory)
-    fsync_directory(directory.parent)  # or a power failure takes the directory, with all that was fsynced in it
+    fsync_directory(
+        directory.parent
+    )  # otherwise, a power failure may remove the directory with everything fsynced in it
 
 
 def replace_file(path: Path, content: bytes, mode: int = 0o600) -> None:
-    """Write the whole file; after a crash at any instant it has the old content or the new. Raises OSError."""
+    """Write the whole file; after a crash at any time it has the old content or the new. Raises OSError."""
     temporary = path.with_name(f"{path.name}.tmp")
-    temporary.unlink(missing_ok=True)  # not emptied: it could be a symlink to, or a name of, someone else's file
+    temporary.unlink(missing_ok=True)  # not truncated: it could be a symlink or another name of someone else's file
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:
         give_to_owner_of_parent(temporary)
         write_all(DiskFile(descriptor), content)
-        os.fsync(descriptor)  # or the name could survive a power failure, and the content not
+        os.fsync(descriptor)  # otherwise, the name could survive a power failure without the content
     except OSError:
         with suppress(OSError):
             temporary.unlink()
@@ -100,8 +101,9 @@ def replace_file(path: Path, content: bytes, mode: int = 0o600) -> None:
 
 
 def open_plain(path: Path, flags: int, mode: int = 0) -> int:
-    """Return the descriptor of a plain file. A symlink is refused, because a rename replaces it and not its target; so
-    is a directory, FIFO or device, which could block forever. Raises Misplaced, OSError."""
+    """Return the descriptor of a regular file. Symlinks are refused, because a rename replaces them instead of their
+    target; so are directories, FIFOs and devices, which could block forever. Raises Misplaced, OSError.
+    """
     try:
         made = bool(flags & os.O_CREAT) and not path.exists()
         descriptor = os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, mode)
@@ -121,29 +123,29 @@ def open_plain(path: Path, flags: int, mode: int = 0) -> int:
 
 
 def read_file(path: Path, max_bytes: int = -1) -> bytes:
-    """Return the content of a plain file, or its first bytes. Never waits. Raises Misplaced, OSError."""
+    """Return the content of a regular file, or its first bytes. Never blocks. Raises Misplaced, OSError."""
     with open(open_plain(path, os.O_RDONLY), "rb") as file:
         return file.read(max_bytes)
 
 
 def give_to_owner_of_parent(path: Path) -> None:
     """Give a file that root created (`sudo shipper registry forget`) the owner of its directory: the agent's user, who
-    could not open it otherwise."""
+    could not open it otherwise.
+    """
     if os.geteuid() == 0:
         owner = path.parent.stat()
-        with suppress(PermissionError):  # root of an NFS client may be mapped to no one
+        with suppress(PermissionError):  # root of an NFS client may be mapped to an unprivileged user
             os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
 
 
 def refuse_dangling(path: Path) -> None:
-    """Raise DanglingLink for a symlink without a target: a disk that is not mounted must not be taken for a missing
-    file."""
+    """Raise DanglingLink for a symlink without a target: an unmounted disk must not look like a missing file."""
     if path.is_symlink() and not path.exists():
         raise DanglingLink(path, os.readlink(path))
 
 
 def leads_to(path: Path, descriptor: int) -> bool:
-    """True if the path leads to the open file or directory, and where that cannot be determined."""
+    """Return True if the path leads to the open file or directory, or if that cannot be determined."""
     try:
         return os.path.samestat(os.stat(path), os.fstat(descriptor))
     except (FileNotFoundError, NotADirectoryError):

@@ -15,7 +15,7 @@ from pathlib import Path
 
 
 class Misplaced(Exception):
-    """The base of all of them. Not an OSError: repeating the call does not help."""
+    """Base class of these errors. Not an OSError: repeating the call does not help."""
 
     def __init__(self, path: Path, problem: str) -> None:
         self.path = path
@@ -35,25 +35,25 @@ class LinkedFile(Misplaced):
 
 class NotPlainFile(Misplaced):
     def __init__(self, path: Path) -> None:
-        super().__init__(path, "is not a plain file")
+        super().__init__(path, "is not a regular file")
 
 
 class NotDirectory(Misplaced):
     def __init__(self, path: Path) -> None:
-        super().__init__(path, "is a file, and a directory is needed there")
+        super().__init__(path, "is a file, but must be a directory")
 
 
 _ADVICE = {
     errno.ENOSPC: "free some space there",
-    errno.EDQUOT: "raise the quota of the user that runs the shipper",
+    errno.EDQUOT: "raise the disk quota of the shipper's user",
     errno.EROFS: "make the file system writable again",
-    errno.EACCES: "give the user that runs the shipper the right to write there",
-    errno.EPERM: "give the user that runs the shipper the right to write there",
-    errno.EBUSY: "end the program that has it locked",
-    errno.EIO: "look at the disk: the kernel's log has more about it",
+    errno.EACCES: "give the shipper's user write permission there",
+    errno.EPERM: "give the shipper's user write permission there",
+    errno.EBUSY: "stop the program that has locked it",
+    errno.EIO: "check the disk and the kernel's log",
 }
 
 
 def advice_for(error: OSError) -> str:
-    """Return what to do about an error of the disk, in words for the log."""
-    return _ADVICE.get(error.errno or 0, "look at this file system")
+    """Return what to do about a disk error, for the log."""
+    return _ADVICE.get(error.errno or 0, "check this file system")

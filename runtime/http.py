@@ -1,8 +1,8 @@
-"""The HTTP client: requests to an address or a unix socket, one after the other on one connection.
+"""The HTTP client: sequential requests on one connection to an address or unix socket.
 
-What answers may be anything. So whoever reads says how many bytes an answer may have, or a line of it. Each step is
-bounded in time, and so is an answer as a whole, if that is asked for, however slowly its bytes come. No proxy is used,
-and no redirection is followed. Imported only where something is asked: `http.client` takes 15 ms.
+Responses are untrusted: readers limit the bytes of a response or a line. Each step has a time limit, and optionally the
+whole response, however slowly its bytes arrive. Proxies and redirections are not used. Imported only when needed:
+`http.client` takes 15 ms.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from typing import Any, ClassVar, cast
 from log_shipper.runtime.sockets import check_length
 
 BLOCK = 64 * 1024
-FAILURES = (OSError, HTTPException, ValueError)  # of a request and its answer; ValueError: a name that can be no host
-# A server that has vanished without a word is noticed after a minute: seconds, seconds, and how often.
+FAILURES = (OSError, HTTPException, ValueError)  # of requests and responses; ValueError: an impossible host name
+# Detects within a minute that a server vanished: seconds, seconds, and number of probes.
 KEEPALIVE = ((socket.TCP_KEEPIDLE, 30), (socket.TCP_KEEPINTVL, 10), (socket.TCP_KEEPCNT, 3))
 
 
 class TooLarge(HTTPException):
-    """Raised for an answer, or a line of one, with more bytes than it may have. `size`: those that have come."""
+    """Raised for a response or line that exceeds its limit of bytes. `size`: those received."""
 
     def __init__(self, size: int) -> None:
         super().__init__(f"{size} bytes so far")
@@ -35,7 +35,7 @@ class TooLarge(HTTPException):
 
 
 class _Socket(socket.socket):
-    """Asks before each read how many seconds it may take: http.client reads by `recv_into` alone."""
+    """Sets the time limit before each read: http.client reads by `recv_into` alone."""
 
     seconds: Callable[[], float]
 
@@ -45,10 +45,10 @@ class _Socket(socket.socket):
 
 
 class TlsSocket(ssl.SSLSocket):
-    """The same. And of a connection that was reset before TLS began, Python 3.11 raises the error from within the
-    constructor and closes nothing: nobody has the socket then, and it is open until it is collected.
+    """The same for TLS. If the connection is reset before TLS begins, Python 3.11 raises the error in the constructor
+    and leaves the socket open until it is garbage-collected.
 
-    Source: ssl.SSLSocket._create, which reads a byte there without the care that it takes of the handshake.
+        Source: ssl.SSLSocket._create, which reads a byte there without the error handling of the handshake.
     """
 
     seconds: Callable[[], float] | None = None
@@ -69,7 +69,7 @@ class TlsSocket(ssl.SSLSocket):
 @dataclass(frozen=True, slots=True)
 class UnixSocket:
     path: Path
-    host: ClassVar = "localhost"  # of the header Host
+    host: ClassVar = "localhost"  # the Host header
     port: ClassVar = 80
     base: ClassVar = ""
     is_secure: ClassVar = False
@@ -91,8 +91,10 @@ class UnixSocket:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """`base` is the path below which the server is, without a slash at its end. `tls` is called for each connection, as
-    the files of certificates may be renewed; `server_name` is the name in the server's, if it is not the host."""
+    """The address of a server. `base` is the path prefix, without a trailing slash. `tls` is called for each
+    connection, because certificate files may be renewed; `server_name` is the name in the certificate, if it differs
+    from the host.
+    """
 
     host: str
     port: int
@@ -122,13 +124,14 @@ Place = UnixSocket | Address
 
 
 class Connection:
-    """To one place, for one thread. A request opens it, and the next ones use it until the server has closed it.
+    """A connection to one place, for one thread. A request opens it, and further ones use it until the server closes
+    it.
 
-    Requests raise FAILURES, and so does what reads their answers: TimeoutError when a time is over, and TooLarge.
+        Requests, and reading their responses, raise FAILURES: TimeoutError after the time limit, and TooLarge.
     """
 
     def __init__(self, place: Place, timeout: float, now: Callable[[], float] = time.monotonic) -> None:
-        """`timeout`: seconds for each step, which are to connect, to send, and each read."""
+        """Connect on demand. `timeout`: seconds for each step: connecting, sending, and each read."""
         self.is_interrupted = False
         self._place = place
         self._timeout = self._step = timeout
@@ -140,31 +143,34 @@ class Connection:
 
     @property
     def is_open(self) -> bool:
-        """True if the next request needs no new connection, as far as is known."""
+        """Return True if the next request probably needs no new connection."""
         return self._http is not None and self._http.sock is not None
 
     def ask(
         self, path: str, headers: Mapping[str, str] = {}, method: str = "GET", until: float = math.inf
     ) -> HTTPResponse:
-        """Return the answer, of which only the head has come. It is read before the next request, or the connection is
-        closed. `until`: when all of it must have come."""
+        """Return the response after reading its head. Read it before the next request, or close the connection.
+        `until`: the deadline of the whole response.
+        """
         self._step, self._until = self._timeout, until
         connection = self._opened()
         connection.request(method, f"{self._place.base}{path}", headers=dict(headers))
         self._answer = connection.getresponse()
         return self._answer
 
-    def body(self, most: int) -> bytes:
-        """Return the body of the answer. If it broke off, the answer's `length` is how much is missing."""
+    def body(self, max_bytes: int) -> bytes:
+        """Return the body of the response. If it was truncated, the response's `length` is the number of missing
+        bytes."""
         body = bytearray()
         for block in self._blocks():
             body += block
-            _check(body, most)
+            _check(body, max_bytes)
         return bytes(body)
 
-    def lines(self, most: int, silence: float) -> Iterator[bytes]:
-        """Yield each line of the answer as it comes, without its end, and nothing of one without an end. The answer may
-        last permanently, with up to `silence` seconds between its bytes."""
+    def lines(self, max_bytes: int, silence: float) -> Iterator[bytes]:
+        """Yield each complete line of the response without its end. The response may last forever, with up to `silence`
+        seconds between its bytes.
+        """
         self._step, self._until = silence, math.inf
         pending = bytearray()
         for block in self._blocks():
@@ -173,22 +179,22 @@ class Connection:
                 lines[0] = bytes(pending) + lines[0]
                 pending.clear()
             for line in lines:
-                _check(line, most)
+                _check(line, max_bytes)
                 yield line
             pending += rest
-            _check(pending, most)
+            _check(pending, max_bytes)
 
     def interrupt(self) -> None:
-        """End the request in flight, with an error, and refuse all later ones. Any thread may call it."""
+        """Abort the request in flight with an error, and refuse all later ones. Callable from any thread."""
         self.is_interrupted = True
         connected = self._socket
         if connected is not None:
             with suppress(OSError):
-                # An SSLSocket's own method would take the TLS layer away from the thread that reads.
+                # An SSLSocket's own method would remove the TLS layer from under the reading thread.
                 socket.socket.shutdown(connected, socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """Close it, until the next request."""
+        """Close the connection until the next request."""
         for part in (self._answer, self._http, self._socket):
             if part is not None:
                 part.close()
@@ -200,13 +206,13 @@ class Connection:
             connected = self._place.connect(self._seconds())
             connected.seconds = self._seconds
             self._http = HTTPConnection(self._place.host, self._place.port)
-            self._http.default_port = 443 if self._place.is_secure else 80  # the header Host has any other
+            self._http.default_port = 443 if self._place.is_secure else 80  # all other requests have a Host header
             self._http.sock = self._socket = connected
-        self._socket.settimeout(self._seconds())  # an interruption may have come before there was a socket
+        self._socket.settimeout(self._seconds())  # an abort may come before there is a socket
         return self._http
 
     def _seconds(self) -> float:
-        """Return how long the next step may take."""
+        """Return the time limit of the next step."""
         if self.is_interrupted:
             raise ConnectionAbortedError("the client is closed")
         seconds = min(self._step, self._until - self._now())
@@ -219,9 +225,9 @@ class Connection:
         if answer is not None:
             while block := answer.read1(BLOCK):
                 yield block
-            answer.close()  # read1 alone does not notice the end, and the connection would not be free
+            answer.close()  # read1 alone does not notice the end, and the connection could not be reused
 
 
-def _check(content: bytes | bytearray, most: int) -> None:
-    if len(content) > most:
+def _check(content: bytes | bytearray, max_bytes: int) -> None:
+    if len(content) > max_bytes:
         raise TooLarge(len(content))

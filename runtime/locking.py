@@ -9,17 +9,17 @@ from pathlib import Path
 
 Lock = Callable[[int], None]
 
-# Of a file system that has no locks, or whose lock service does not run: NFS without lockd, some FUSE.
+# From file systems without locks, or whose lock service is down: NFS without lockd, some FUSE.
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
 
 
 class FileInUse(OSError):
-    """Raised when another open file has the lock. `pid` is its process, where the kernel shows it."""
+    """Raised when another open file has the lock. `pid` is its process, if the kernel shows it."""
 
     def __init__(self, path: Path, pid: int | None) -> None:
         self.pid = pid
         holder = "another process" if pid is None else f"process {pid}"
-        super().__init__(errno.EWOULDBLOCK, f"it is in use by {holder}", str(path))
+        super().__init__(errno.EWOULDBLOCK, f"in use by {holder}", str(path))
 
 
 def flock(fd: int) -> None:
@@ -27,8 +27,9 @@ def flock(fd: int) -> None:
 
 
 def lock_exclusively(fd: int, path: Path, lock: Lock = flock) -> OSError | None:
-    """Lock the open file or directory until it is closed. Return the error of a file system that has no locks, for the
-    caller to decide; None when the lock was taken. Raises FileInUse, and OSError for what may pass."""
+    """Lock the open file or directory until it is closed. Return None, or the error of a file system without locks, for
+    the caller to decide. Raises FileInUse, and OSError for temporary errors.
+    """
     try:
         lock(fd)
     except BlockingIOError:
@@ -41,7 +42,7 @@ def lock_exclusively(fd: int, path: Path, lock: Lock = flock) -> OSError | None:
 
 
 def _holder(fd: int) -> int | None:
-    """Return the process that has the lock, where the system shows it: proc(5), /proc/locks."""
+    """Return the process that has the lock, if the system shows it: proc(5), /proc/locks."""
     status = os.fstat(fd)
     file = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
     with suppress(OSError):

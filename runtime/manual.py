@@ -1,5 +1,6 @@
 """Manual pages in roff (groff_man(7)): of a command from its argparse parser, of its configuration from the page of all
-options."""
+options.
+"""
 
 import argparse
 import re
@@ -9,11 +10,11 @@ INLINE = re.compile(r"`([^`]*)`|\*\*([^*]+)\*\*")
 LINK = re.compile(r"\[([^\]]*)\]\([\w/.-]*\.md[^)]*\)")  # to another page
 HEADING = re.compile(r"#+ (.*)")
 SEPARATOR = re.compile(r"\|(?:-+\|)+")
-CELL = re.compile(r"(?<!\\)\|")  # a \| within a cell is a character
+CELL = re.compile(r"(?<!\\)\|")  # within a cell, \| is a literal character
 
 
 def command_page(parser: argparse.ArgumentParser, package: str, version: str, see_also: str) -> str:
-    """Return section 1's page of a command with all its subcommands."""
+    """Return the section 1 page of a command with all its subcommands."""
     name = parser.prog
     summary = escaped(f"{name} - {_lower(parser.description or '')}")
     lines = [_title(name, 1, package, version), ".SH NAME", summary, ".SH SYNOPSIS"]
@@ -25,7 +26,7 @@ def command_page(parser: argparse.ArgumentParser, package: str, version: str, se
 
 
 def options_page(name: str, page: str, package: str, version: str) -> str:
-    """Return section 5's page of a configuration file: `page` is that of all its options, in Markdown."""
+    """Return the section 5 page of a configuration file from `page`, the Markdown page of all its options."""
     _, *lines = page.splitlines()
     text = [_title(name, 5, package, version), ".SH NAME", f"{escaped(name)} \\- configuration of {package}"]
     text += [".SH DESCRIPTION", *_roff(lines)]
@@ -33,7 +34,7 @@ def options_page(name: str, page: str, package: str, version: str) -> str:
 
 
 def commands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """Return the parsers of a command's subcommands, by name; {} where it has none."""
+    """Return the parsers of a command's subcommands, by name; {} if it has none."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             return dict(action.choices)
@@ -51,7 +52,7 @@ def summaries(parser: argparse.ArgumentParser) -> dict[str, str]:
 
 
 def visible_options(parser: argparse.ArgumentParser) -> list[argparse.Action]:
-    """Return the actions of a parser that its help shows, subcommands aside."""
+    """Return the actions shown in a parser's help, except subcommands."""
     hidden = argparse.SUPPRESS
     kinds = argparse._SubParsersAction
     return [action for action in parser._actions if action.help != hidden and not isinstance(action, kinds)]
@@ -65,7 +66,7 @@ def metavar(action: argparse.Action) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return text as roff prints it: no character of it is a request, and none depends on an encoding."""
+    """Return text as literal roff, without requests and independent of the encoding."""
     plain = text.replace("\\", r"\e").replace("-", r"\-")
     plain = "".join(char if char.isascii() else f"\\[u{ord(char):04X}]" for char in plain)
     return re.sub(r"^([.'])", r"\\&\1", plain, flags=re.MULTILINE)
@@ -105,7 +106,7 @@ def _option(action: argparse.Action) -> Iterator[str]:
 
 
 def _roff(lines: list[str]) -> Iterator[str]:
-    """Yield a page of Markdown: headings, paragraphs, examples, and tables as lists of their first column."""
+    """Yield a page of Markdown as roff: headings, paragraphs, examples, and tables as lists of their first column."""
     is_code = False
     header: list[str] = []
     for line in lines:

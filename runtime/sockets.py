@@ -1,4 +1,4 @@
-"""Sockets that listen: at an address, or at a path where only the agent's own user may connect."""
+"""Listening sockets: at an address, or at a path where only the agent's own user may connect."""
 
 import errno
 import os
@@ -8,13 +8,13 @@ from contextlib import suppress
 from ipaddress import ip_address
 from pathlib import Path
 
-MAX_PATH_LENGTH = 107  # bytes of sockaddr_un.sun_path, without the NUL behind them
+MAX_PATH_LENGTH = 107  # bytes of sockaddr_un.sun_path, without the final NUL
 BACKLOG = 64  # connections that wait to be accepted
 PROBE_SECONDS = 0.5
 
 
 def listen_on(host: str, port: int) -> socket.socket:
-    """Listen on the host's first address, of IPv4 if it has one, as Filebeat does. Raises OSError."""
+    """Listen on the host's first address, preferably IPv4, as Filebeat does. Raises OSError."""
     infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     family, kind, protocol, _, address = min(infos, key=lambda info: info[0] != socket.AF_INET)
     listener = socket.socket(family, kind, protocol)
@@ -29,17 +29,17 @@ def listen_on(host: str, port: int) -> socket.socket:
 
 
 def is_loopback(listener: socket.socket) -> bool:
-    """True if only this machine can connect."""
+    """Return True if only this machine can connect."""
     return ip_address(listener.getsockname()[0].partition("%")[0]).is_loopback
 
 
 def check_length(path: Path, *others: Path) -> None:
-    """Raise OSError, in words, if a socket at one of the paths could be neither made nor reached."""
+    """Raise OSError with a message if a socket at one of the paths could not be created or reached."""
     length = max(len(os.fsencode(name)) for name in (path, *others))
     if length > MAX_PATH_LENGTH:
         raise OSError(
             errno.ENAMETOOLONG,
-            f"a unix socket's path may have {MAX_PATH_LENGTH} bytes, this one has {length}",
+            f"path of a unix socket is too long: {length} bytes, maximum {MAX_PATH_LENGTH}",
             str(path),
         )
 
@@ -48,11 +48,13 @@ class SocketFile:
     """A unix socket with mode 0600, which replaces one that no process serves."""
 
     def __init__(self, path: Path) -> None:
-        """Raises OSError, in words, if the path is too long, is not a socket, or is served by another process."""
+        """Listen. Raises OSError with a message if the path is too long, is not a socket, or is served by another
+        process.
+        """
         self._path = path
         check_length(path, path.with_name(".ffffffff"))
         _check_free(path)
-        # Made under another name and renamed, so that no other process takes it for a stale one before it listens.
+        # Created under another name and renamed, so that no other process considers it stale before it listens.
         made = path.with_name(f".{os.getpid():x}")
         made.unlink(missing_ok=True)
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -69,7 +71,7 @@ class SocketFile:
             raise
 
     def remove(self) -> None:
-        """Remove the name, unless another process has put its own socket there."""
+        """Remove the socket file, unless another process replaced it."""
         with suppress(OSError):
             if self._path.stat().st_ino == self._inode:
                 self._path.unlink()
@@ -81,7 +83,7 @@ def _check_free(path: Path) -> None:
     except FileNotFoundError:
         return
     if not stat.S_ISSOCK(mode):
-        raise OSError(errno.EEXIST, "is not a socket, and is not replaced by one: remove it", str(path))
+        raise OSError(errno.EEXIST, "is not a socket and is not replaced: remove it", str(path))
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.settimeout(PROBE_SECONDS)
         try:
@@ -89,5 +91,5 @@ def _check_free(path: Path) -> None:
         except (ConnectionRefusedError, FileNotFoundError):
             return
         except (TimeoutError, BlockingIOError):
-            pass  # its backlog is full: someone serves it
-    raise OSError(errno.EADDRINUSE, "another process serves this socket", str(path))
+            pass  # its backlog is full: a process serves it
+    raise OSError(errno.EADDRINUSE, "in use by another process", str(path))

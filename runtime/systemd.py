@@ -1,5 +1,6 @@
-"""Reports to the service manager, as sd_notify(3) has them: datagrams with lines of NAME=VALUE, sent to the socket that
-systemd names in $NOTIFY_SOCKET."""
+"""Notifications to the service manager, as in sd_notify(3): datagrams with lines of NAME=VALUE, sent to the socket that
+systemd names in $NOTIFY_SOCKET.
+"""
 
 import logging
 import os
@@ -8,14 +9,15 @@ from collections.abc import Mapping
 
 logger = logging.getLogger(__name__)
 
-MAX_SEND_SECONDS = 0.5  # seconds; the kernel takes a datagram at once, unless systemd has stopped reading
+MAX_SEND_SECONDS = 0.5  # seconds; the kernel accepts a datagram at once, unless systemd has stopped reading
 MICROSECONDS = 1_000_000
-MAX_DIGITS = 20  # of a number of systemd, which has 64 bits
+MAX_DIGITS = 20  # systemd's numbers have 64 bits
 
 
 class Notifier:
-    """Sends reports; does nothing without an address. `watchdog`: after so many seconds without WATCHDOG=1 the service
-    manager restarts the service; None if it does not watch it. May be used from any thread."""
+    """Sends notifications; does nothing without an address. `watchdog`: seconds without WATCHDOG=1 after which the
+    service manager restarts the service; None without a watchdog. Usable from any thread.
+    """
 
     def __init__(self, address: str | None = None, watchdog: float | None = None) -> None:
         """`address`: a path, or with @ in front an abstract name."""
@@ -26,22 +28,23 @@ class Notifier:
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> "Notifier":
-        """Return the notifier of this process; one that does nothing where no service manager has started it."""
+        """Return the notifier of this process; it does nothing without a service manager."""
         address, watchdog, pid = (environ.get(name, "") for name in ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"))
         if address[:1] not in ("/", "@"):
             return cls()
-        # The variables of a parent process are inherited; the watchdog is then that one's.
+        # The variables may be inherited from a parent process; the watchdog is then the parent's.
         is_number = watchdog.isdecimal() and len(watchdog) <= MAX_DIGITS
         is_watched = is_number and int(watchdog) > 0 and pid in ("", str(os.getpid()))
         return cls(address, int(watchdog) / MICROSECONDS if is_watched else None)
 
     def __bool__(self) -> bool:
-        """True if there is a service manager."""
+        """Return True if there is a service manager."""
         return self._address is not None
 
     def send(self, *lines: str) -> None:
-        """Send one report. A report that is not taken is lost, and the first one that is lost is logged: a service
-        must not depend on its manager."""
+        """Send one notification. Failures are ignored except that the first one is logged: a service must not depend on
+        its manager.
+        """
         if self._address is None:
             return
         try:
@@ -49,15 +52,15 @@ class Notifier:
             self._failed = False
         except OSError as error:
             if not self._failed:
-                logger.warning("systemd does not take reports on its socket %r: %s", self._address, error)
+                logger.warning("systemd does not accept notifications on its socket %r: %s", self._address, error)
             self._failed = True
 
     def extend(self, seconds: float) -> None:
-        """Ask for `seconds` from now on, if a start or a stop would otherwise be given up earlier."""
+        """Ask for `seconds` from now on, if a start or stop would otherwise time out earlier."""
         self.send(f"EXTEND_TIMEOUT_USEC={round(seconds * MICROSECONDS)}")
 
     def close(self) -> None:
-        """Close the socket; a later report opens another one."""
+        """Close the socket; a later notification opens another one."""
         if self._socket is not None:
             self._socket.close()
             self._socket = None

@@ -146,7 +146,7 @@ class AppendFile:
             if is_new:
                 os.fchmod(fd, self._mode)  # whatever the umask
             if not stat.S_ISREG(os.fstat(fd).st_mode):
-                raise OSError(errno.EINVAL, "it is not a plain file", str(self._path))
+                raise OSError(errno.EINVAL, "it is not a regular file", str(self._path))
             locked = self._try_lock(fd)
             size = _cut_torn_record(fd) if locked else os.fstat(fd).st_size
             # Otherwise the file could be missing after a power failure, with all that was fsynced in it.

@@ -50,7 +50,7 @@ def document(**changes: Any) -> dict[str, Any]:
             for label, value, unit, rate in FIGURES
         ],
         "charts": [
-            _chart("Events a second", "events/s", {"read": read, "acknowledged": acknowledged}),
+            _chart("Events per second", "events/s", {"read": read, "acknowledged": acknowledged}),
             _chart("Bytes behind", "bytes", {"behind": [None, *(number * 15_000.0 for number in range(299))]}),
         ],
         "tables": [
@@ -94,7 +94,7 @@ def document(**changes: Any) -> dict[str, Any]:
                 [["app", "filestream", 1_200_000, 100.5, 4_567_890, 11], ["audit", "filestream", 34_567, 1.0, 0, 1]],
                 "There is no input.",
             ),
-            _table("Topics that wait", {"Topic": "text"}, [["logs-b"]], "No topic waits."),
+            _table("Blocked topics", {"Topic": "text"}, [["logs-b"]], "No topic is blocked."),
         ],
         "configuration": "output.kafka: {}",
     }

@@ -1,4 +1,4 @@
-"""Checks that several options share. Each yields (path below the value, what would be right)."""
+"""Checks for several options. Each yields (path below the value, what would be right)."""
 
 import re
 from collections.abc import Iterator

@@ -1,11 +1,11 @@
-"""SHA-256 and BLAKE2 by Python's own code. `hashlib` has them too, but loads OpenSSL first, which takes 3.5 MB and is
-needed for TLS alone. Python's `random` avoids it in the same way.
+"""SHA-256 and BLAKE2 from Python's own code. `hashlib` also has them, but loads OpenSSL first, which takes 3.5 MB and
+is needed only for TLS. Python's `random` does the same.
 """
 
 import sys
 
 try:
-    # Private modules: where a Python is built without them, hashlib has the same.
+    # Private modules: if a Python is built without them, hashlib has the same.
     from _blake2 import blake2b
 
     if sys.version_info >= (3, 12):
@@ -18,7 +18,7 @@ except ImportError:
 
 
 def blake2(data: bytes, size: int = 64) -> bytes:
-    """Return the hash by BLAKE2b, of `size` bytes."""
+    """Return the BLAKE2b hash of `size` bytes."""
     return blake2b(data, digest_size=size).digest()
 
 

@@ -1,7 +1,7 @@
-"""Encodings and line terminators of log files, under Filebeat's names.
+"""Encodings and line terminators of log files, by Filebeat's names.
 
-For encodings these are names of its own, and those that the WHATWG's Encoding Standard gives to browsers (there
-`latin1` is windows-1252, `gb2312` gbk and `euc-kr` uhc).
+Encodings have Filebeat's own names, and those of the WHATWG Encoding Standard for browsers (where `latin1` is
+windows-1252, `gb2312` gbk and `euc-kr` uhc).
 """
 
 import difflib
@@ -78,7 +78,7 @@ OF_CODEC = {
 # A byte order mark at the start of the file decides -> the encoding without one.
 MARKED = {"utf-16": "utf-16-le", "utf-16le-bom": "utf-16-le", "utf-16be-bom": "utf-16-be", "utf-16-bom": None}
 
-# Valid names of encodings that Filebeat replaces by a single U+FFFD.
+# Names of valid encodings that Filebeat replaces by a single U+FFFD.
 UNSUPPORTED = ("iso-2022-kr", "csiso2022kr", "iso-2022-cn", "iso-2022-cn-ext", "replacement")
 
 LineTerminator = Literal[
@@ -124,9 +124,9 @@ EVERYWHERE = "every encoding has auto, line_feed and carriage_return_line_feed"
 
 @dataclass(frozen=True, slots=True)
 class Charset:
-    """How bytes become characters. `codec` is Python's codec; `table` has a character for each byte, where one byte is
-    one character. `marked`: a byte order mark selects one of the two byte orders of utf-16; with codec "" it is
-    required."""
+    """A character encoding. `codec` is Python's codec; `table` has a character for each byte of a single-byte encoding.
+    `marked`: a byte order mark selects one of the two byte orders of utf-16; with codec "" it is required.
+    """
 
     codec: str
     table: str = ""
@@ -137,7 +137,7 @@ def parse_encoding(text: str) -> str:
     """Return the name of a known encoding. Raises ValueError."""
     name = text.strip().lower() or "plain"
     if name in UNSUPPORTED:
-        raise ValueError(f"{text!r} is not supported; Filebeat reads nothing but U+FFFD with it; convert the file")
+        raise ValueError(f"{text!r} is not supported; Filebeat produces only U+FFFD with it; convert the file")
     if name not in _codecs():
         close = difflib.get_close_matches(name, _codecs(), n=1, cutoff=0.6)
         hint = f"; did you mean {close[0]!r}?" if close else ""
@@ -170,7 +170,7 @@ def encoded_terminator(encoding: str, terminator: LineTerminator) -> bytes:
         missing = any(character not in charset.table for character in characters)
         raw = b"" if missing else bytes(charset.table.index(character) for character in characters)
     else:
-        # A terminator has the same length in both byte orders; which one applies is known when a file is read.
+        # A terminator has the same length in both byte orders; the actual one is known when a file is read.
         raw = characters.encode(charset.codec or "utf-16-le", "ignore")
     if not raw:
         instead = f"{OF_ISO}; " if charset.table and terminator == "next_line" else ""
@@ -182,8 +182,9 @@ def encoded_terminator(encoding: str, terminator: LineTerminator) -> bytes:
 
 
 def padding_unit(encoding: str, terminator: LineTerminator) -> int:
-    """Return the bytes of the smallest character, to tell NULs at the end of a file from text; 0 where NULs end
-    lines."""
+    """Return the bytes of the smallest character, which distinguishes NULs at the end of a file from text; 0 if NULs
+    end lines.
+    """
     if terminator == "null_terminator":
         return 0
     return 2 if charset_of(encoding).codec in ("", "utf-16-le", "utf-16-be") else 1

@@ -1,7 +1,7 @@
-r"""Filebeat's format strings: texts with fields and times in them, as `logs-%{[fields.team]:other}-%{+yyyy.MM.dd}`.
+r"""Filebeat's format strings: text with fields and times, such as `logs-%{[fields.team]:other}-%{+yyyy.MM.dd}`.
 
 %{[a.b]}  %{[a][b]}  the value of a field
-%{[a.b]:text}        the text, where an event has no such field
+%{[a.b]:text}        the text if an event lacks the field
 %{+yyyy.MM.dd}       the event's time in UTC, in a layout of Joda-Time
 \%  \\               the character itself
 """
@@ -19,7 +19,7 @@ _LAYOUT = re.compile(r"'(?P<quoted>(?:[^']|'')*)'|(?P<letters>([A-Za-z])\3*)|(?P
 
 @dataclass(frozen=True, slots=True)
 class FieldPart:
-    """`name` is a dotted path; without a `default`, an event that lacks the field has no text."""
+    """A field; `name` is a dotted path. Without a `default`, an event that lacks it has no text."""
 
     name: str
     default: str | None = None
@@ -38,8 +38,9 @@ FormatPart = str | FieldPart | TimePart
 
 
 def parse_format(text: str, example: str = "%{[fields.service]}") -> tuple[FormatPart, ...]:
-    """Return the parts; texts beside each other are one. Raises ValueError with a message for the user, which shows the
-    `example`."""
+    """Return the parts, with adjacent texts joined. Raises ValueError with a message for the user, which shows the
+    `example`.
+    """
     parts: list[FormatPart] = []
     for part in _parts(text, example):
         if isinstance(part, str) and parts and isinstance(parts[-1], str):
@@ -66,7 +67,7 @@ def _field(inside: str, example: str) -> FieldPart:
         raise ValueError(f"'%{{{inside}}}' names no field; write '{example}' or '%{{[fields.service]:other}}'")
     name = ".".join(re.findall(r"\[([^\[\]]+)\]", matched[1]))
     if not all(part.strip() for part in name.split(".")):
-        raise ValueError(f"'%{{{inside}}}': {name!r} is not the name of a field")
+        raise ValueError(f"'%{{{inside}}}': {name!r} is not a field name")
     return FieldPart(name, matched[2])
 
 
@@ -74,12 +75,12 @@ def _time(inside: str) -> TimePart:
     layout = inside.removeprefix("+")
     for matched in _LAYOUT.finditer(layout):
         if matched["open"]:
-            raise ValueError(f"'%{{{inside}}}' has a quote that is not closed")
+            raise ValueError(f"'%{{{inside}}}' has an unclosed quote")
         letters = matched["letters"]
         if letters and letters[0] not in _ELEMENTS:
             known = ", ".join(sorted(_ELEMENTS))
             raise ValueError(
-                f"'%{{{inside}}}': {letters!r} is not an element of a time; write '%{{+yyyy.MM.dd}}' (known: {known})"
+                f"'%{{{inside}}}': {letters!r} is not a time element; write '%{{+yyyy.MM.dd}}' (known: {known})"
             )
     if not layout.strip():
         raise ValueError(f"'%{{{inside}}}' has no layout; write '%{{+yyyy.MM.dd}}'")
@@ -91,7 +92,7 @@ def _year(value: int, count: int) -> str:
 
 
 def _name(layout: str) -> Callable[[datetime, int], str]:
-    """`layout`: strftime's for the short name; its capital is the full name's."""
+    """Return a time element; `layout` is strftime's for the short name, its capital for the full name."""
     return lambda moment, count: moment.strftime(layout.upper() if count > 3 else layout)
 
 

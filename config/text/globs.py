@@ -1,7 +1,7 @@
-r"""Globs, with the syntax of Filebeat, which is that of Go's filepath.Match.
+r"""Globs in Filebeat's syntax, which is that of Go's filepath.Match.
 
-In a segment `*` matches any characters (a leading dot included), `?` one, `[a-z]` and `[^a-z]` one of a set; `\` makes
-the character after it literal. `{a,b}`, `[!a]` and `[:digit:]` have no special meaning. A segment `**` matches any
+In a segment, `*` matches any characters (including a leading dot), `?` one, `[a-z]` and `[^a-z]` one of a set; `\`
+makes the next character literal. `{a,b}`, `[!a]` and `[:digit:]` have no special meaning. A segment `**` matches any
 number of directories. Segments without a wildcard are looked up by name, so their directories need not be readable.
 """
 
@@ -29,7 +29,7 @@ class FixedName:
 
 @dataclass(frozen=True, slots=True)
 class Wildcard:
-    """`ending`: the characters that all names which it matches end with."""
+    """A segment with wildcards. `ending`: the final characters of all names that it matches."""
 
     text: str
     regex: re.Pattern[str] = field(compare=False)
@@ -38,7 +38,7 @@ class Wildcard:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token:
-    """A part of a segment: stars, or the expression of one character, with that character where only one matches."""
+    """A part of a segment: stars, or the expression of one character, with that character if only one matches."""
 
     stars: bool = False
     regex: str = ""
@@ -55,7 +55,9 @@ Segment = FixedName | Wildcard | AnyDepth
 
 @dataclass(frozen=True, slots=True)
 class PathPattern:
-    """`root` is the deepest directory without a wildcard, `middle` leads from there to the directories of `last`."""
+    """A parsed glob. `root` is the deepest directory without a wildcard, `middle` leads from there to the directories
+    of `last`.
+    """
 
     path: str
     root: str
@@ -68,8 +70,9 @@ class PathPattern:
 
 
 def parse(text: str, *, recursive: bool) -> PathPattern:
-    """Parse a glob; a relative one starts at the current directory. `recursive`: `**` matches any depth, otherwise it
-    is `*`. Raises ValueError for an invalid one."""
+    """Parse a glob; relative ones start at the current directory. `recursive`: `**` matches any depth, otherwise it is
+    `*`. Raises ValueError for an invalid one.
+    """
     if "\0" in text:
         raise ValueError(f"{text!r} is not a path: it contains a NUL character")
     path = os.path.abspath(text)
@@ -82,14 +85,14 @@ def parse(text: str, *, recursive: bool) -> PathPattern:
 
 
 def matches(pattern: PathPattern, path: str) -> bool:
-    """True if a file with this path, which need not exist, would be found."""
+    """Return True if a file with this path, which need not exist, would be found."""
     above = pattern.root.rstrip("/") + "/"
     path = os.path.abspath(path)
     return path.startswith(above) and _match([*pattern.middle, pattern.last], path[len(above) :].split("/"))
 
 
 def _match(segments: list[Segment], names: list[str]) -> bool:
-    # The numbers of names that the segments so far can match: trying each choice for each `**` is exponential.
+    # The counts of names that the segments so far can match: trying each choice for each `**` is exponential.
     matched = {0}
     for segment in segments:
         if isinstance(segment, AnyDepth):
@@ -121,9 +124,9 @@ def _segments(names: list[str], recursive: bool) -> list[Segment]:
     return segments
 
 
-@lru_cache(maxsize=1024)  # an input's patterns are parsed for its scanner, and to be compared with others
+@lru_cache(maxsize=1024)  # an input's patterns are parsed for its scanner, and for comparison with others
 def wild(text: str) -> Wildcard:
-    pieces = [""]  # what is between the stars
+    pieces = [""]  # text between the stars
     ending = ""
     for token in tokens(text):
         ending = "" if token.literal is None else ending + token.literal
@@ -133,20 +136,20 @@ def wild(text: str) -> Wildcard:
             pieces[-1] += token.regex
     first, *middle = pieces
     last = middle.pop() if middle else None
-    # Atomic: without it, a name that does not match takes time exponential in the number of stars.
+    # Atomic: otherwise, a name that does not match takes time exponential in the number of stars.
     regex = first + "".join(f"(?>.*?{piece})" for piece in middle) + (f".*{last}" if last is not None else "")
     return Wildcard(text, re.compile(regex, re.DOTALL), ending)
 
 
 def tokens(text: str) -> list[Token]:
-    """Return what a segment consists of. Raises ValueError."""
+    """Return the parts of a segment. Raises ValueError."""
     parts: list[Token] = []
     position = 0
     while position < len(text):
         token = _TOKEN.match(text, position)
         if token is None:
             raise ValueError(
-                f"{text!r} is not a valid glob: a set must be complete, as in [a-z], and a \\ needs a character"
+                f"{text!r} is not a valid glob: a set must be complete, as in [a-z], and a character must follow \\"
             )
         parts.append(_token(token))
         position = token.end()

@@ -1,7 +1,7 @@
-"""Go's layouts of times: an example that shows how one certain time (Mon Jan 2 15:04:05 MST 2006) would be written.
+"""Go's time layouts: an example that shows how one fixed time (Mon Jan 2 15:04:05 MST 2006) is written.
 
 A layout is compiled to one regular expression. Each element takes as much as it can and never backtracks, as in Go's
-parser, so matching takes time linear in the text. The elements: https://pkg.go.dev/time#pkg-constants
+parser, so matching is linear in the text. The elements: https://pkg.go.dev/time#pkg-constants
 """
 
 import re
@@ -52,7 +52,7 @@ def _zones() -> dict[str, tuple[str, str]]:
     return plain | {f"Z{text}": ("offset", f"(Z|{pattern})") for text, pattern in digits.items()}
 
 
-# Element of a layout -> its kind and pattern; of two that fit, the first one applies.
+# Element of a layout -> its kind and pattern; the first one that fits applies.
 _PIECES: dict[str, tuple[str, str]] = {
     "January": ("month name", f"({_one_of(_LONG_MONTHS)})"),
     "Jan": ("month name", f"({_one_of(MONTHS)})"),
@@ -85,19 +85,19 @@ _FRACTION_IN_LAYOUT = re.compile(r"[.,](0+|9+)(?![0-9])")
 
 @dataclass(frozen=True, slots=True)
 class GoLayout:
-    """`kinds` is the kind of each group of the pattern."""
+    """A compiled layout; `kinds` is the kind of each group of the pattern."""
 
     pattern: re.Pattern[str]
     kinds: tuple[str, ...]
 
     def match(self, text: str) -> dict[str, str | None] | None:
-        """Return the parts of a text by kind, the last one of each kind; None if the text does not match."""
+        """Return the parts of a text by kind, the last one of each; None if the text does not match."""
         matched = self.pattern.fullmatch(text)
         return None if matched is None else dict(zip(self.kinds, matched.groups(), strict=True))
 
 
 def compile_layout(layout: str) -> GoLayout:
-    """Compile a layout. Any text is one: what is not an element of the example stands for itself."""
+    """Compile a layout. Any text is valid: anything but an element of the example is literal."""
     kinds: list[str] = []
     patterns: list[str] = []
     position = literal = 0
@@ -122,7 +122,7 @@ def compile_layout(layout: str) -> GoLayout:
 
 
 def _piece(layout: str, position: int) -> tuple[str, str, str] | None:
-    """Return the element that begins here: its text, its kind and its pattern."""
+    """Return the element that begins here: its text, kind and pattern."""
     if fraction := _FRACTION_IN_LAYOUT.match(layout, position):
         digits = fraction[1]
         pattern = f"[.,]([0-9]{{{len(digits)}}})" if digits[0] == "0" else _FRACTION
@@ -139,7 +139,7 @@ def _piece(layout: str, position: int) -> tuple[str, str, str] | None:
 
 
 def _fraction_is_next(layout: str, position: int) -> bool:
-    """True if the next element is a fraction of a second."""
+    """Return True if the next element is a fraction of a second."""
     while position < len(layout):
         piece = _piece(layout, position)
         if piece is not None:
@@ -149,7 +149,7 @@ def _fraction_is_next(layout: str, position: int) -> bool:
 
 
 def _literal(text: str) -> str:
-    """Return a pattern for literal text. Blanks match any number of blanks, and none only at the end of the text."""
+    """Return a pattern for literal text. Spaces match any number of spaces, and none only at the end of the text."""
     return "".join(_blanks(part) for part in re.split("( +)", text))
 
 

@@ -1,8 +1,8 @@
 """The syntax of `grok`: regular expressions in which `%{PATTERN:field:type}` stands for a named pattern.
 
-`(?<field>...)` captures too; a bare group does not, as in other implementations of grok. Everything is compiled to one
-RE2 expression, so matching is linear in the text. Features of backtracking engines (look-around, back-references) are
-rejected.
+`(?<field>...)` also captures; an unnamed group does not, as in other grok implementations. Everything is compiled to
+one RE2 expression, so matching is linear in the text. Features of backtracking engines (look-around, back-references)
+are rejected.
 """
 
 import difflib
@@ -15,7 +15,7 @@ from log_shipper.config.text.patterns import parse_pattern
 from log_shipper.config.text.tokenizer import clashing
 
 TYPES = ("int", "integer", "long", "float", "double", "boolean", "string")
-# Definitions that use each other twice double at every step; no sensible expression has this size.
+# Definitions that use each other twice double at every step; no sensible expression reaches this size.
 _MAX_CHARACTERS = 200_000
 
 _SPLIT = re.compile(
@@ -41,7 +41,7 @@ class Capture:
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """`regexp` has one group for each capture, in order."""
+    """A compiled expression; `regexp` has one group for each capture, in order."""
 
     regexp: str
     captures: tuple[Capture, ...]
@@ -54,7 +54,7 @@ def parse_expression(pattern: str, own: Mapping[str, str], *, named_only: bool =
     regexp = expansion.expand(pattern, ())
     try:
         parse_pattern(regexp)
-    except ValueError as error:  # show what was written, not what it was expanded to
+    except ValueError as error:  # show the original text, not its expansion
         raise ValueError(str(error).replace(repr(regexp), repr(pattern))) from error
     if clash := clashing([".".join(capture.path) for capture in expansion.captures]):
         raise ValueError(clash)
@@ -69,7 +69,7 @@ class _Expansion:
         self._length = 0
 
     def expand(self, pattern: str, within: tuple[str, ...]) -> str:
-        """Replace the named patterns; `within` are the patterns that this one is part of."""
+        """Replace the named patterns; `within` holds the enclosing patterns."""
         self._length += len(pattern)
         if self._length > _MAX_CHARACTERS:
             raise ValueError(
@@ -108,7 +108,7 @@ class _Expansion:
 
     def _unknown(self, name: str) -> str:
         close = difflib.get_close_matches(name, self._definitions, n=1, cutoff=0.6)
-        return f"there is no pattern {name}" + (f"; did you mean {close[0]}?" if close else "; define it")
+        return f"no pattern is named {name}" + (f"; did you mean {close[0]}?" if close else "; define it")
 
 
 def _plain(text: str) -> str:
@@ -121,5 +121,5 @@ def _path(field: str) -> tuple[str, ...]:
     """Return the dotted name of a field; `a.b` and `[a][b]` are the same."""
     path = tuple(field[1:-1].split("][")) if _BRACKETS.fullmatch(field) else tuple(field.split("."))
     if not all(path):
-        raise ValueError(f"{field!r} is not the name of a field; write a.b or [a][b]")
+        raise ValueError(f"{field!r} is not a field name; write a.b or [a][b]")
     return path

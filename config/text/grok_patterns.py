@@ -1,10 +1,10 @@
-"""The built-in patterns of `grok`, under the names that Logstash and Elasticsearch use.
+"""The built-in patterns of `grok`, by the names that Logstash and Elasticsearch use.
 
-They are written for RE2: without look-around and atomic groups, by which those engines limit their backtracking, and
-which RE2 does not need. Fields have the names of Elastic Common Schema, as with `ecs_compatibility: v8` there.
+They are written for RE2: without look-around and atomic groups, which limit backtracking in those engines and are not
+needed in RE2. Fields have the names of Elastic Common Schema, as with `ecs_compatibility: v8` there.
 
-They are kept small: expressions of more than some 500 RE2 instructions are matched three times slower, and each counted
-repetition is written out in full.
+They are short: expressions of more than about 500 RE2 instructions match three times slower, and counted repetitions
+are expanded.
 """
 
 _TEXT = {
@@ -37,7 +37,7 @@ _NETWORK = {
     "WINDOWSMAC": r"(?:[A-Fa-f0-9]{2}-){5}[A-Fa-f0-9]{2}",
     "COMMONMAC": r"(?:[A-Fa-f0-9]{2}:){5}[A-Fa-f0-9]{2}",
     "IPV4": r"\b(?:(?:25[0-5]|2[0-4][0-9]|[01]?[0-9]?[0-9])\.){3}(?:25[0-5]|2[0-4][0-9]|[01]?[0-9]?[0-9])\b",
-    # Matches whatever looks like one, valid or not: see above.
+    # Matches anything of this form, valid or not: see above.
     "IPV6": r"[0-9A-Fa-f]{0,4}(?::[0-9A-Fa-f]{0,4}){2,7}(?:\.[0-9]{1,3}){0,3}(?:%[0-9A-Za-z._-]+)?",
     "IP": "(?:%{IPV6}|%{IPV4})",
     "HOSTNAME": r"\b[0-9A-Za-z][0-9A-Za-z_-]*(?:\.[0-9A-Za-z][0-9A-Za-z_-]*)*\.?",

@@ -1,6 +1,6 @@
 """The layouts of the processor `timestamp`: Go's, and UNIX and UNIX_MS for numbers.
 
-They are part of the configuration because the times in `test:` must be parsed when it is checked.
+They belong to the configuration because the times in `test:` are parsed when it is checked.
 """
 
 import math
@@ -13,7 +13,7 @@ from typing import Any
 from log_shipper.config.text.go_layouts import MONTHS, compile_layout
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-MAX_CACHED_LENGTH = 100  # of cached times: with blanks, one may be as long as a line
+MAX_CACHED_LENGTH = 100  # maximum length of cached times: spaces could make one as long as a line
 SIGNIFICANT = frozenset(("year", "short year", "month name", "day", "day of year", "hour", "minute"))
 OUT_OF_RANGE = "it is outside the years 1 to 9999"
 
@@ -46,8 +46,9 @@ def time_reader(layouts: Sequence[str], zone: tzinfo | None) -> ReadTime:
 
 
 def is_layout(text: str) -> bool:
-    """True if times in this layout contain a day or an hour. Layouts of other tools (yyyy-MM-dd, %Y-%m-%d, ISO8601) do
-    not."""
+    """Return True if times in this layout contain a day or an hour. Layouts of other tools (yyyy-MM-dd, %Y-%m-%d,
+    ISO8601) do not.
+    """
     return text in ("UNIX", "UNIX_MS") or not SIGNIFICANT.isdisjoint(compile_layout(text).kinds)
 
 
@@ -63,19 +64,20 @@ def _reader(layout: str, zone: tzinfo | None) -> ReadTime:
             raise ValueError("it does not match the layout")
         return _in_utc(_naive(parts, zone, minute * 60), parts, zone)
 
-    remembered = lru_cache(maxsize=1024)(parse)  # many logs have times without fractions, so many lines share one
+    remembered = lru_cache(maxsize=1024)(parse)  # many logs have times without fractions, which many lines share
 
     def read(value: Any, now: float) -> datetime:
         if not isinstance(value, str):
-            raise ValueError("it is not a text")
+            raise ValueError("it is not a string")
         return (remembered if len(value) < MAX_CACHED_LENGTH else parse)(value, now // 60)
 
     return read
 
 
 def from_epoch(value: Any, factor: int) -> datetime:
-    """Return the time of a number (or its text) of units of `factor` microseconds since 1970. Raises ValueError,
-    OverflowError."""
+    """Return the time of a number (or its text) in units of `factor` microseconds since 1970. Raises ValueError,
+    OverflowError.
+    """
     if isinstance(value, str):
         if _INTEGER.fullmatch(value):
             value = int(value)
@@ -85,7 +87,7 @@ def from_epoch(value: Any, factor: int) -> datetime:
         raise ValueError("it is not a number")
     if not math.isfinite(value) or abs(value) > 1e18:
         raise ValueError(OUT_OF_RANGE)
-    # Rounded, because 1525783800.123 has no exact form, and .122999 would lose a millisecond.
+    # Rounded: 1525783800.123 has no exact form, and .122999 would lose a millisecond.
     return EPOCH + timedelta(microseconds=round(value * factor))
 
 
@@ -157,9 +159,10 @@ def _pairs(digits: str) -> tuple[str, str, str]:
 
 
 def _in_named_zone(naive: datetime, name: str, zone: tzinfo | None) -> datetime:
-    """Return the time in a zone given by its abbreviation, which the zone that is set must use, at this time or at
-    another one of the year: EST is EST in June, too, as in Go. Raises ValueError for any other abbreviation but UTC and
-    GMT: MST and IST are several zones each."""
+    """Return the time in a zone given by its abbreviation, which the configured zone must use at this time or another
+    time of the year: EST is EST in June, too, as in Go. Raises ValueError for any other abbreviation except UTC and
+    GMT: MST and IST are several zones each.
+    """
     for moment in (naive, naive.replace(fold=1), *(naive.replace(month=month, day=1) for month in range(1, 13))):
         local = in_zone(moment, zone)
         if local.tzname() == name:
@@ -167,4 +170,4 @@ def _in_named_zone(naive: datetime, name: str, zone: tzinfo | None) -> datetime:
     hours = name.removeprefix("UTC").removeprefix("GMT")
     if hours[:1] in ("", "+", "-"):
         return naive.replace(tzinfo=UTC) - timedelta(hours=int(hours or 0))
-    raise ValueError(f"{name} is not an abbreviation of the time zone that is set; set timezone to a zone that uses it")
+    raise ValueError(f"{name} is not an abbreviation of the configured time zone; set timezone to a zone that uses it")

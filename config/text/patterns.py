@@ -1,9 +1,9 @@
-"""Regular expressions of a configuration, all compiled here: RE2's, as in Filebeat.
+"""Compiles all regular expressions of a configuration with RE2, as Filebeat does.
 
-RE2's time is linear in the text whatever the pattern; with Python's `re`, one line of a log could stall the agent. A
-pattern that RE2 rejects (look-around, back-references) is a mistake of the configuration, and so is one that compiles
-to more than its 8 MiB. A pattern that exceeds its automaton at run time is matched by a slower algorithm, never
-wrongly. (`re2.Set` is public and as fast as what is used here, but reports no match when its memory is exhausted.)
+RE2's time is linear in the text for every pattern; with Python's `re`, one log line could stall the agent. A pattern
+that RE2 rejects (look-around, back-references) is a configuration error, and so is one that compiles to more than its 8
+MiB. A pattern that exceeds its automaton at run time is matched by a slower algorithm, never wrongly. (`re2.Set` is
+public and as fast, but reports no match when its memory is exhausted.)
 
 RE2 reads UTF-8, so each text is encoded once; a lone surrogate, which no text should contain, becomes `?`. It is loaded
 with the first pattern: it takes 2.5 MB, and many configurations have none.
@@ -18,9 +18,9 @@ from typing import Annotated, Any
 Span = tuple[int, int]
 Groups = tuple[str | None, ...]
 
-# The public `search` creates objects for every match and maps offsets: 1.5 to 4 us a line, where the underlying C++
-# method takes 0.5. That is private: the version is pinned, and tests/unit/config/text/test_patterns.py calls it too.
-# Its first argument comes with it.
+# The public `search` creates objects for every match and maps offsets: 1.5 to 4 us a line, compared with 0.5 for the
+# underlying C++ method. That is private: the version is pinned, and tests/unit/config/text/test_patterns.py calls it,
+# too. Its first argument comes with it.
 _Match = tuple[Callable[[Any, bytes, int, int], list[Span]], Any]
 _NOWHERE: Span = (-1, -1)
 
@@ -29,7 +29,7 @@ _LACKS = "; RE2 has no look-around, no back-references and no atomic groups"
 
 
 class _Rejected(Exception):
-    """Raised where RE2 rejects a pattern; the text says why."""
+    """Raised if RE2 rejects a pattern; the text has the reason."""
 
 
 def parse_pattern(text: str) -> str:
@@ -39,7 +39,7 @@ def parse_pattern(text: str) -> str:
     except _Rejected as error:
         why = str(error)
         lacks = _LACKS if why.rpartition(": ")[2].startswith(_LACKING) else _no_glob(text)
-        raise ValueError(f"{_quoted(text)} is not a regular expression as RE2 has it: {why}{lacks}") from error
+        raise ValueError(f"{_quoted(text)} is not a regular expression in RE2 syntax: {why}{lacks}") from error
     except UnicodeEncodeError as error:
         raise ValueError(
             f"{text!r} is not a regular expression: it contains half a character (a lone surrogate)"
@@ -48,13 +48,13 @@ def parse_pattern(text: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return the text as it was written: no backslash is doubled, so that it can be copied from the message."""
+    """Return the text as written, without doubled backslashes, so that it can be copied from the message."""
     return f"'{text}'" if text.isprintable() else repr(text)
 
 
 def _no_glob(text: str) -> str:
     ending = text.lstrip("*")
-    hint = f"; it is not a glob: for names that end in {ending} write '{escape(ending)}$'"
+    hint = f"; it is not a glob: for names ending in {ending}, write '{escape(ending)}$'"
     return hint if text.startswith("*") and ending else ""
 
 
@@ -129,7 +129,8 @@ def group_names(pattern: str) -> dict[str, int]:
 
 def matcher(pattern: str) -> Callable[[str], Groups | None]:
     """Return a function for the groups of the first match in a text, by number, 0 being the whole match. It returns
-    None if nothing matches; a group that took no part is None."""
+    None if nothing matches; a group that took no part is None.
+    """
     match, anywhere = _match(pattern)
 
     def groups(text: str) -> Groups | None:
@@ -145,9 +146,9 @@ def matcher(pattern: str) -> Callable[[str], Groups | None]:
 
 
 def finder(pattern: str) -> Callable[[str], Iterator[list[Span]]]:
-    """Return a function for all matches in a text from the left that do not overlap: the span of each group, by number,
-    in characters; (-1, -1) for a group that took no part. As in Go, an empty match directly after another does not
-    count."""
+    """Return a function for all non-overlapping matches in a text from the left: the span of each group, by number, in
+    characters; (-1, -1) for a group that took no part. As in Go, an empty match directly after another does not count.
+    """
     match = _match(pattern)
 
     def find(text: str) -> Iterator[list[Span]]:
@@ -203,8 +204,8 @@ def _compiled(pattern: str, *, captures: bool = True) -> tuple[Any, Any]:
     import re2
 
     options = re2.Options()
-    options.log_errors = False  # it would write to stderr, bypassing our log
-    options.never_capture = not captures  # to locate a group costs another run over the text
+    options.log_errors = False  # would write to stderr, bypassing our log
+    options.never_capture = not captures  # locating a group costs another pass over the text
     try:
         return re2.compile(pattern, options), re2._Anchor.UNANCHORED
     except re2.error as error:
@@ -220,15 +221,15 @@ _ITEM = re.compile(_ONE + _TIMES)
 # If the last item may be repeated, finding it once is enough.
 _ALTERNATIVE = re.compile(rf"\^(?P<items>(?:{_ONE}(?:\?|\{{\d+(?:,\d+)?\}})?)*?)(?P<more>{_ONE}[+*])?(?:\||\Z)")
 
-MAX_CHARACTERS = 12  # longer beginnings contain the time of day
+MAX_CHARACTERS = 12  # longer prefixes contain the time of day
 MAX_CACHED = 4096
 
 
 def deciding_characters(pattern: str) -> int | None:
-    r"""Return how many of a text's first characters decide whether the pattern matches; None if that is unknown.
+    r"""Return how many of a text's first characters decide whether the pattern matches; None if unknown.
 
-    Most patterns of `multiline` are of this kind (`^\s|^Caused by:`, `^\d{4}-`), and lines begin in few ways. So the
-    result for each beginning is cached, which takes a sixth of RE2's time.
+        Most patterns of `multiline` are of this kind (`^\s|^Caused by:`, `^\d{4}-`), and lines begin in few ways. The
+    result for each prefix is cached, which takes a sixth of RE2's time.
     """
     longest = position = 0
     while position < len(pattern) or pattern[-1:] == "|":
@@ -242,8 +243,9 @@ def deciding_characters(pattern: str) -> int | None:
 
 
 class PrefixCache(dict[str, bool]):
-    """A cache by the first `size` characters: whether the pattern matches. Shared by all files, because it can grow
-    large. It turns itself off if lines begin in too many ways."""
+    """A cache of match results by the first `size` characters. Shared by all files, because it can grow large. It
+    disables itself if lines begin in too many ways.
+    """
 
     def __init__(self, search_all: Callable[[Iterable[str]], list[bool]], size: int) -> None:
         super().__init__()

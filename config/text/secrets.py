@@ -1,8 +1,7 @@
-"""Secrets of a configuration, and what is shown in their place.
+"""Secrets of a configuration, and how they are masked.
 
-An option whose meaning is a secret is a `Secret`, which cannot be printed. What is printed before there are options (a
-tree, raw settings of librdkafka, Java or Spark) is masked by the names of options, which a test compares with the
-types.
+An option with a secret value is a `Secret`, which cannot be printed. Text printed before there are options (a tree, raw
+settings of librdkafka, Java or Spark) is masked by option name, which a test compares with the types.
 """
 
 import re
@@ -27,21 +26,21 @@ _IN_URL = re.compile(r"(://[^:/@\s]*:)[^/\s\"']+@")
 
 
 class Secret:
-    """A text that is not shown: as a text, in a repr and in a format it is the mask."""
+    """A string that is masked in str, repr and format."""
 
     __slots__ = ("_text",)
-    described_as = "text"  # on the page of options
+    described_as = "string"  # on the page of options
 
     def __init__(self, text: str) -> None:
         self._text = text
 
     def reveal(self) -> str:
-        """Return the text itself, for what needs it; never for a message."""
+        """Return the secret for use; never for a message."""
         return self._text
 
     @property
     def path(self) -> str:
-        """Return the path of a file, if it is one; else the mask. For a message."""
+        """Return the path if it is one, else the mask. For messages."""
         return self._text if is_path(self._text) else MASK
 
     def __bool__(self) -> bool:
@@ -60,13 +59,14 @@ class Secret:
 
 
 def is_path(text: str) -> bool:
-    """True if a text can only be the path of a file, where the option may have the secret itself."""
+    """Return True if the text can only be a file path, where the option may also hold the secret itself."""
     return text.startswith(("/", "./"))
 
 
 def masked(value: Any, name: str = "", *, in_secret: bool = False) -> Any:
-    """Return the value with MASK for each secret in it; `name` is its dotted name, `in_secret` if an option above is a
-    secret."""
+    """Return the value with MASK for each secret in it; `name` is its dotted name, `in_secret`: an option above it is a
+    secret.
+    """
     if isinstance(value, dict):
         inside = in_secret or has_secrets(name)
         return {key: masked(item, f"{name}.{key}" if name else key, in_secret=inside) for key, item in value.items()}
@@ -80,8 +80,8 @@ def masked(value: Any, name: str = "", *, in_secret: bool = False) -> Any:
 
 
 def is_secret(name: str, value: object) -> bool:
-    """True if the option of this dotted name has a secret in it."""
-    # If `ssl.key` is the path of a file, it is not a secret, and it is needed to find mistakes.
+    """Return True if the option of this dotted name holds a secret."""
+    # If `ssl.key` is a file path, it is not a secret, and it helps to find errors.
     named = name.lower()
     if _STORE.search(named):
         return True
@@ -89,7 +89,7 @@ def is_secret(name: str, value: object) -> bool:
 
 
 def has_secrets(name: str) -> bool:
-    """True if a section of this dotted name is written by mistake where a secret belongs. `secret` is a section."""
+    """Return True if `secret`, a section of this dotted name, was written by mistake where a secret belongs."""
     return is_secret(name, "") and name.lower().rpartition(".")[2] != "secret"
 
 
@@ -99,10 +99,11 @@ def without_passwords(text: str) -> str:
 
 
 def hidden(text: str, secrets: Iterable[str]) -> str:
-    """Return the text with MASK for each of the secrets. One that is very short is masked only where it is the whole
-    text: it is a part of many words."""
+    """Return the text with each secret masked. A very short one is masked only if it is the whole text: it occurs in
+    many words.
+    """
     for secret in sorted({*secrets} - {""}, key=len, reverse=True):
-        if secret == text or len(secret) >= MIN_PART_LENGTH:
-            # As repr() writes it, too: messages quote values so.
+        if secret == text or len(secret) >= SHORTEST_PART:
+            # Also as repr() writes it, because messages quote values so.
             text = text.replace(secret, MASK).replace(repr(secret)[1:-1], MASK)
     return text

@@ -13,7 +13,7 @@ _DAYS = re.compile(r"([0-9]+(?:\.[0-9]+)?)d")
 
 
 def parse_span(text: str) -> float:
-    """Return seconds of a duration, or of a number of days ("14d", "1.5d"). Raises ValueError."""
+    """Return the seconds of a duration, or of a number of days ("14d", "1.5d"). Raises ValueError."""
     days = _DAYS.fullmatch(text.strip())
     if days:
         return float(days[1]) * DAY

@@ -1,6 +1,6 @@
 """Time zones in Filebeat's notation: a name of the IANA database, a fixed offset (+02, +0200, +02:00), or Local.
 
-The names come from the system's database or, where it is missing, as in a slim container, from the package tzdata.
+The names come from the system's database or, if it is missing, as in a slim container, from the package tzdata.
 """
 
 import re
@@ -21,7 +21,7 @@ def parse_timezone(text: str) -> str:
 
 @cache
 def zone_of(text: str) -> tzinfo | None:
-    """Return the zone; None stands for the zone of this machine at the time of use. Raises ValueError."""
+    """Return the zone; None stands for this machine's zone at the time of use. Raises ValueError."""
     if text == LOCAL:
         return None
     if text in ("", "UTC"):
@@ -37,7 +37,7 @@ def zone_of(text: str) -> tzinfo | None:
         KeyError,
         ValueError,
         OSError,
-    ) as error:  # an unknown name, one that leaves the database, or a directory of it
+    ) as error:  # an unknown name, a path outside the database, or a directory in it
         raise ValueError(
             f"{text!r} is not a time zone; write a name such as Europe/Berlin, an offset such as +02:00, or Local"
         ) from error

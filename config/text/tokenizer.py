@@ -24,8 +24,9 @@ _PREFIXES: dict[str, Kind] = {"?": "name", "*": "name", "+": "append", "&": "ind
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """`before` and `after` are the literal texts around the key. If `length` is 0, the value ends at `after`, or at the
-    end of the text if that is empty."""
+    """A key of a tokenizer; `before` and `after` are the literal texts around it. If `length` is 0, the value ends at
+    `after`, or at the end of the text if that is empty.
+    """
 
     kind: Kind
     name: str
@@ -87,9 +88,9 @@ def _check(keys: tuple[Key, ...]) -> None:
 
 
 def clashing(names: list[str]) -> str | None:
-    """Return what is wrong if one of these dotted names would be both a value and an object; None if nothing is."""
+    """Return an error if one of these dotted names would be both a value and an object, else None."""
     for name in sorted(names):
         below = next((other for other in names if other.startswith(name + ".")), None)
         if below is not None:
-            return f"{name!r} cannot be a value and contain {below!r} as well"
+            return f"{name!r} cannot be both a value and an object with {below!r}"
     return None

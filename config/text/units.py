@@ -19,7 +19,8 @@ _PART = re.compile(rf"({_DIGITS})(ns|us|µs|ms|s|m|h)")
 
 def parse_size(text: str) -> int:
     """Return bytes: "10MiB" and "10Mi" count in 1024, "10MB" and "10M" in 1000, a bare number is bytes. Raises
-    ValueError."""
+    ValueError.
+    """
     matched = _SIZE.fullmatch(text.strip())
     factor = _BYTES.get(matched[2].lower()) if matched else None
     if matched is None or factor is None:
@@ -39,7 +40,7 @@ def parse_duration(text: str) -> float:
 
 
 def readable_duration(seconds: float) -> str:
-    """Return a duration as people write it: 90 is "1m30s", 0.25 is "250ms"."""
+    """Return a duration in readable form: 90 is "1m30s", 0.25 is "250ms"."""
     if seconds < 1:
         return f"{seconds * 1000:g}ms"
     hours, rest = divmod(seconds, 3600)
@@ -75,8 +76,9 @@ def parse_ago(text: str) -> float:
 
 
 def parse_watermark(text: str) -> float:
-    """Return a share of the file system that may be used ("85%"), or the negative of the bytes that must stay free
-    ("50GiB"). Raises ValueError."""
+    """Return the share of the file system that may be used ("85%"), or the negative number of bytes that must stay free
+    ("50GiB"). Raises ValueError.
+    """
     if matched := _PERCENT.fullmatch(text.strip()):
         return float(matched[1]) / 100
     try:
@@ -84,12 +86,12 @@ def parse_watermark(text: str) -> float:
     except ValueError:
         free = 0
     if not free:
-        raise ValueError(f"{text!r} is not a watermark; write what may be used, 85%, or what must stay free, 50GiB")
+        raise ValueError(f"{text!r} is not a watermark; write a maximum usage, 85%, or a minimum of free space, 50GiB")
     return -float(free)
 
 
 def readable_watermark(value: float) -> str:
-    """Return a watermark as it is written."""
+    """Return a watermark in its notation."""
     return f"{value * 100:g}%" if value >= 0 else f"{-value / 1024**2:g}MiB"
 
 

@@ -26,17 +26,17 @@ MAX_VALUES = 250_000
 _STR = "tag:yaml.org,2002:str"
 _MERGE = "tag:yaml.org,2002:merge"
 # libyaml is 20 times as fast. Text that it rejects is parsed again by PyYAML itself, which accepts some of it
-# (`[ndjson:]`) and has clearer messages; it is also the only loader if PyYAML was built without libyaml.
+# (`[ndjson:]`) and has clearer messages; without libyaml, PyYAML is the only loader.
 _LOADERS: tuple[Any, ...] = (*((yaml.CSafeLoader,) if yaml.__with_libyaml__ else ()), yaml.SafeLoader)
 _FORBIDDEN: "re.Pattern[str]" = yaml.reader.Reader.NON_PRINTABLE
-_QUOTES = "a text that begins with *, & or ! needs quotes"
+_QUOTES = "quote strings that begin with *, & or !"
 _QUOTED = re.compile(r"'(?!<[a-z ]+>')(?:[^'\\]|\\.){3,}'")
-_SURROGATE = re.compile("[\ud800-\udfff]")  # `"\\uD800"`: a text that cannot be encoded
+_SURROGATE = re.compile("[\ud800-\udfff]")  # `"\\uD800"`: cannot be encoded
 
 
 @dataclass(slots=True)
 class Budget:
-    """The number of values that a configuration may still contain. Files that are read together share one."""
+    """The number of values that a configuration may still contain, shared by files that are read together."""
 
     values: int = MAX_VALUES
 
@@ -49,10 +49,10 @@ class _Anchored:
 
 
 class Composer:
-    """Composes the nodes of one text. The place of a section or list is that of its key; a scalar has its own."""
+    """Composes the nodes of a text. The place of a section or list is that of its key; a scalar has its own."""
 
     def __init__(self, name: str, problems: list[Problem], rank: int = 0, budget: Budget | None = None) -> None:
-        """`name` is the file that problems point to."""
+        """Compose a text; `name` is the file in problems."""
         self._name = name
         self._problems = problems
         self._rank = rank
@@ -63,9 +63,9 @@ class Composer:
         self._places: dict[int, Place] = {}
 
     def compose(self, text: str, path: str = "", depth: int = 0) -> Node | None:
-        """Return the node of the text, None of an empty text; `path` and `depth` say where it is used.
+        """Return the node of the text, or None if it is empty; `path` and `depth` are its place in the tree.
 
-        Raises ConfigError if there is no tree. Other mistakes, such as a key given twice, are added to the problems.
+        Raises ConfigError if there is no tree. Other errors, such as duplicate keys, are added to the problems.
         """
         if forbidden := _FORBIDDEN.search(text):
             line = text.count("\n", 0, forbidden.start()) + 1
@@ -86,11 +86,11 @@ class Composer:
 
     def _document(self, events: Any, path: str, depth: int) -> Node | None:
         self._events, self._anchors, self._deepest = events, {}, 0
-        self._next()  # the stream begins
+        self._next()  # start of the stream
         if isinstance(self._next(), yaml.StreamEndEvent):
             return None
         node = self._node(self._next(), None, path, depth)
-        self._next()  # the document ends
+        self._next()  # end of the document
         if not isinstance(event := self._next(), yaml.StreamEndEvent):
             raise self._failure(_line(event), "is not YAML: expected a single document, but found another one")
         return node
@@ -116,7 +116,7 @@ class Composer:
         return Section(tuple(self._entries(path, depth)), start)
 
     def _anchored(self, event: Any, start: Place | None, path: str, depth: int) -> Node:
-        """Return a node with an anchor, and remember it."""
+        """Return a node with an anchor, and store it."""
         self._anchors[event.anchor] = None
         values, deepest = self._budget.values, self._deepest
         self._deepest = depth
@@ -126,7 +126,7 @@ class Composer:
         return node
 
     def _aliased(self, event: Any, start: Place, path: str, depth: int) -> Node:
-        """Return the node that an alias stands for."""
+        """Return the node of an alias."""
         if event.anchor not in self._anchors:
             raise self._failure(_line(event), f"is not YAML: found undefined alias; {_QUOTES}")
         anchored = self._anchors[event.anchor]
@@ -176,16 +176,18 @@ class Composer:
                 merged += self._merged(place, path, depth)
                 continue
             key = self._key(event, path, depth)
-            # A dotted key counts as one level for each name.
+            # A dotted key counts as one level per name.
             below = depth + 1 + (key.count(".") if key else 0)
             written = dotted(path, key or "?")
             value = self._node(self._next(), place, written, below)
             if key is None:
-                self._problem(place, path, "a key must be a name, or several names joined by dots")
+                self._problem(place, path, "a key must be a name, or names joined by dots")
             else:
                 if key in entries:
                     self._problem(place, written, given_twice(entries[key].place), lapse=True)
-                entries[key] = Entry(key, value, place, self._rank)  # of two the last, as Filebeat's YAML has it
+                entries[key] = Entry(
+                    key, value, place, self._rank
+                )  # the last of two duplicates wins, as in Filebeat's YAML
         return [*(entry for entry in merged if entry.key not in entries), *entries.values()]
 
     def _key(self, event: Any, path: str, depth: int) -> str | None:
@@ -198,11 +200,11 @@ class Composer:
         return text if all(text.split(".")) else None
 
     def _merged(self, place: Place, path: str, depth: int) -> list[Entry]:
-        """Return the entries of `<<: *anchor`, which apply where the section does not have the key itself."""
+        """Return the entries of `<<: *anchor`, which apply unless the section has the key itself."""
         node = self._node(self._next(), place, path, depth + 1)
         if isinstance(node, Section):
             return list(node.entries)
-        self._problem(place, path, "'<<' must be the alias of one section")
+        self._problem(place, path, "'<<' must be an alias of one section")
         return []
 
     def _place(self, event: Any) -> Place:
@@ -220,7 +222,7 @@ class Composer:
 
 
 def is_option(name: str) -> bool:
-    """True for an option of the command line in the place of a file (-E): a line would mean nothing there."""
+    """Return True for a command-line override (-E) instead of a file: a line number would mean nothing."""
     return name.startswith("-")
 
 
@@ -236,10 +238,12 @@ def _is_merge(event: Any) -> bool:
 
 def _reason(error: yaml.MarkedYAMLError) -> str:
     if error.problem and r"'\t'" in error.problem:
-        return "is not YAML: a tab cannot indent; use spaces"
+        return "is not YAML: found a tab in the indentation; use spaces"
     if error.problem == "mapping values are not allowed here":
-        return f"is not YAML: {error.problem}: the line above may lack its colon, or a text with ': ' its quotes"
+        return (
+            f"is not YAML: {error.problem}: add a missing colon to the line above, or quote a string that contains ': '"
+        )
     words = " ".join(part for part in (error.context, error.problem) if part)
-    # What it quotes may be a password that begins with * or !, and lacks its quotes. A single character is none.
+    # The quoted text may be an unquoted password that begins with * or !. A single character is none.
     shown = _QUOTED.sub("'...'", words)
     return f"is not YAML: {shown}" + (f"; {_QUOTES}" if shown != words else "")

@@ -1,4 +1,4 @@
-"""Models that are imported when they are needed: making one takes half a millisecond, and a configuration names few."""
+"""Models that are imported on demand: creating one takes half a millisecond, and a configuration uses few."""
 
 import pkgutil
 from collections.abc import Iterator, Mapping
@@ -8,14 +8,15 @@ from typing import Any
 
 
 def model_at(place: str) -> Any:
-    """Return the model at a place, as in "package.adding:AddTagsConfig"."""
+    """Return the model at a place such as "package.adding:AddTagsConfig"."""
     module, _, model = place.partition(":")
     return getattr(import_module(module), model)
 
 
 class Deferred(Mapping[str, Any]):
-    """Models by name, each given as the module of a package and its class, as in "adding:AddTagsConfig". The names are
-    known without importing anything."""
+    """Models by name, each given as module and class within a package, as in "adding:AddTagsConfig". The names are
+    known without importing anything.
+    """
 
     def __init__(self, package: str, classes: Mapping[str, str]) -> None:
         self._package = package
@@ -35,7 +36,7 @@ class Deferred(Mapping[str, Any]):
 
 
 class Catalog(Mapping[str, Any]):
-    """The models of a package, one in each of its modules, which is called as the model is in YAML (its `name`)."""
+    """The models of a package, one per module, which is named as the model is in YAML (its `name`)."""
 
     def __init__(self, package: str) -> None:
         self._package = package

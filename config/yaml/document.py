@@ -1,4 +1,4 @@
-"""The files of a configuration, and the -E overrides -> one tree."""
+"""Merges the files of a configuration and the -E overrides into one tree."""
 
 import re
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ LIST_DEPTH = 2  # of the inputs of an included file: below filebeat.inputs
 
 
 def read(file: Path, problems: list[Problem], rank: int = 0) -> Section:
-    """Return the tree of a file. Keys given twice are added to `problems`. Raises ConfigError if there is no tree."""
+    """Return the tree of a file. Duplicate keys are added to `problems`. Raises ConfigError if there is no tree."""
     return parse(_text(file), str(file), problems, rank)
 
 
@@ -27,14 +27,15 @@ def read_all(files: Sequence[Path], problems: list[Problem]) -> Section:
 
 
 def read_list(file: Path, problems: list[Problem], budget: Budget, what: str) -> ListNode:
-    """Return the items of a file that contains a list of `what`, none if it is empty. Raises ConfigError for anything
-    else."""
+    """Return the items of a file that contains a list of `what`; empty for an empty file. Raises ConfigError for
+    anything else.
+    """
     place = Place(str(file), 1)
     node = Composer(str(file), problems, budget=budget).compose(_text(file), depth=LIST_DEPTH)
     if node is None or is_null(node):
         return ListNode((), place)
     if not isinstance(node, ListNode):
-        raise _failure(place, f"must contain a list of {what}, and nothing else")
+        raise _failure(place, f"must contain only a list of {what}")
     return node
 
 
@@ -48,7 +49,7 @@ def _text(file: Path) -> str:
 
 
 def parse(text: str, name: str, problems: list[Problem], rank: int = 0) -> Section:
-    """Return the same as `read`, from text; `name` is the file in the problems."""
+    """Return the same as `read`, from text; `name` is the file in problems."""
     node = Composer(name, problems, rank).compose(text)
     top = Place(name, 1)
     if node is None or is_null(node):
@@ -61,18 +62,17 @@ def parse(text: str, name: str, problems: list[Problem], rank: int = 0) -> Secti
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """An option of the command line that has the effect of `-E key=value`; problems with it name that option."""
+    """A command-line option with the effect of `-E key=value`; problems name that option."""
 
     text: str = field(repr=False)  # it may be a secret
     option: str
 
 
-Overrides = Sequence[str | Override]  # a text is that of an -E
+Overrides = Sequence[str | Override]  # a string is the value of -E
 
 
 def override(root: Section, overrides: Overrides, problems: list[Problem]) -> Section:
-    """Return the tree with each `-E key=value` applied; the value is YAML, so that lists can be given; the last one
-    wins."""
+    """Return the tree with each `-E key=value` applied, the last one winning. Values are YAML, which allows lists."""
     entries = list(root.entries)
     for rank, given in enumerate(overrides, start=1):
         text, option = (given, "-E") if isinstance(given, str) else (given.text, given.option)
@@ -80,7 +80,7 @@ def override(root: Section, overrides: Overrides, problems: list[Problem]) -> Se
         key, equals, value = text.partition("=")
         key = _INDEX.sub(r".\1", key)
         if not equals or not all(key.strip().split(".")):
-            shown = _NAME.match(text)  # no more of it: what was written without '=' may be a password
+            shown = _NAME.match(text)  # shown only in part: text without '=' may be a password
             named = f"{shown[0]!r}" if shown and shown[0] else "an override"
             problems.append(Problem(option, 0, "", f"{named} must be key=value, as in name=web-1"))
             continue

@@ -1,4 +1,4 @@
-"""The mistakes of a configuration, with their places."""
+"""Configuration errors and their places."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where something was written; line 0 if there is no line (-E, a missing file)."""
+    """Where something was written; line 0 if there is none (-E, a missing file)."""
 
     file: str
     line: int = 0
@@ -17,7 +17,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One mistake: where it was written, the option's dotted path ("" for the file itself), and what would be right.
+    """One error: its place, the option's dotted path ("" for the file itself), and what would be right.
 
     A lapse is only a warning in a configuration whose dialect ignores it (`tolerates` in `schema`).
     """
@@ -33,7 +33,7 @@ class Problem:
 
 
 class ConfigError(Exception):
-    """All mistakes of a configuration; str() has one line per problem, and then one per warning."""
+    """Raised with all errors of a configuration; str() has one line per problem, then one per warning."""
 
     def __init__(self, problems: Iterable[Problem], warnings: Iterable[Problem] = ()) -> None:
         self.problems = tuple(problems)
@@ -42,7 +42,7 @@ class ConfigError(Exception):
 
     @property
     def findings(self) -> list[dict[str, object]]:
-        """The problems as JSON has them."""
+        """Return the problems for JSON output."""
         return [
             {"file": problem.file, "line": problem.line, "option": problem.path, "message": problem.message}
             for problem in self.problems

@@ -1,7 +1,7 @@
-"""The files of a configuration, and those that it names: regular files of a bounded size.
+"""Reads the files of a configuration, and files named in it: regular files of limited size.
 
-Opening a named pipe would wait for a writer, and a device may return bytes without end. A configuration may be written
-by root and the agent's user alone: who can write it chooses which files are read and where they are sent.
+Opening a named pipe would wait for a writer, and a device may return endless bytes. A configuration must be writable
+only by root and the agent's user, because it decides which files are read and where they are sent.
 """
 
 import errno
@@ -19,14 +19,15 @@ _KINDS = (
     (stat.S_ISCHR, "a device"),
     (stat.S_ISBLK, "a device"),
 )
-# O_NONBLOCK: the file could be replaced by a named pipe after it was checked.
+# O_NONBLOCK: a named pipe could replace the file after the check.
 _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _AT_ONCE = 256 * 1024  # bytes
 
 
 def read_plain(file: Path | str, max_bytes: int = MAX_BYTES) -> bytes:
-    """Return the content of the file. Never waits. Raises OSError, also if it is not a regular file, or too large."""
-    check_plain(file)  # before it is opened: opening a device may have an effect
+    """Return the content of the file. Never blocks. Raises OSError, also if the file is too large or not a
+    regular one."""
+    check_plain(file)  # before opening: opening a device may have an effect
     descriptor = os.open(file, _FLAGS)
     try:
         _check(file, os.fstat(descriptor))
@@ -41,7 +42,7 @@ def read_plain(file: Path | str, max_bytes: int = MAX_BYTES) -> bytes:
 
 
 def read_text(file: Path | str) -> str:
-    """Return the content of a file that may not be empty. Raises OSError, as `read_plain`."""
+    """Return the content of a file that must not be empty. Raises OSError, as `read_plain`."""
     text = read_plain(file).decode("utf-8", "replace")
     if not text.strip():
         raise OSError(errno.EINVAL, "it is empty", str(file))
@@ -55,16 +56,16 @@ def check_plain(file: Path | str) -> None:
 
 def _check(file: Path | str, status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
-        kind = next((name for is_kind, name in _KINDS if is_kind(status.st_mode)), "something else")
-        raise OSError(errno.EINVAL, f"it is {kind}, and must be a regular file", str(file))
+        kind = next((name for is_kind, name in _KINDS if is_kind(status.st_mode)), "another kind of file")
+        raise OSError(errno.EINVAL, f"it is {kind}; use a regular file", str(file))
 
 
 def read_bytes(file: Path) -> bytes:
-    """Return the content of the file. Raises ConfigError if it is not a regular file, too large, or unreadable."""
+    """Return the content of the file. Raises ConfigError if it is unreadable, too large or not a regular file."""
     try:
         return read_plain(file)
     except OSError as error:
-        advice = "; split it, or correct the path that names it" if error.errno == errno.EFBIG else ""
+        advice = "; split it, or correct the path to it" if error.errno == errno.EFBIG else ""
         raise _problem(file, f"cannot be read: {error.strerror}{advice}") from error
 
 
@@ -84,10 +85,12 @@ def check_permissions(file: Path) -> None:
 
 
 def permission_faults(file: Path, mode: int, owner: int, user: int) -> list[str]:
-    """Return what is wrong with a file's mode and owner when the user of that id runs the agent."""
+    """Return what is wrong with a file's mode and owner if this user id runs the agent."""
     faults = []
     if mode & (stat.S_IWGRP | stat.S_IWOTH):
-        faults.append(f"may be written by others (mode {mode:04o}); chmod go-w {file}, or --strict.perms=false")
+        faults.append(
+            f"is writable by other users (mode {mode:04o}); run: chmod go-w {file}, or set --strict.perms=false"
+        )
     if owner not in (0, user):
-        faults.append(f"belongs to user {owner}, not to root or user {user}; chown it, or --strict.perms=false")
+        faults.append(f"belongs to user {owner}, not to root or user {user}; run chown, or set --strict.perms=false")
     return faults

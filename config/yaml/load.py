@@ -1,4 +1,4 @@
-"""Loads a configuration: files, overrides and variables -> model, with `document`, `tree` and `walk` in between."""
+"""Loads a configuration: files, overrides and variables -> model, by way of `document`, `tree` and `walk`."""
 
 import dataclasses
 import os
@@ -22,8 +22,8 @@ T = TypeVar("T")
 @dataclass(frozen=True, slots=True)
 class RawConfig:
     """A tree before it is read as a model, from `file` and perhaps others: the argument and result of `prepared`.
-    `tolerant`: it is written in a dialect in which lapses are no mistakes. `secrets` are values that must not be
-    shown."""
+    `tolerant`: in its dialect, lapses are not errors. `secrets` are values that must not be shown.
+    """
 
     file: Path
     root: Section = field(repr=False)
@@ -41,8 +41,7 @@ class RawConfig:
         return [problem for problem in self.problems if problem.lapse and self.tolerant]
 
     def part(self, model: type[T], node: Node) -> T | None:
-        """Return one section ahead of the others; None if it has a mistake, which is reported when the whole is
-        read."""
+        """Return one section before the others; None if it has an error, which is reported when everything is read."""
         report = LoadReport([], tolerant=self.tolerant)
         value = Walk(self.env, report).section(model, node, Spot("", "", node.place))
         has_mistake = any(not (problem.lapse and self.tolerant) for problem in report.problems)
@@ -50,8 +49,7 @@ class RawConfig:
 
 
 def read(files: Sequence[Path], model: Any, overrides: Overrides, env: Mapping[str, str]) -> RawConfig:
-    """Return what is written, merged and overridden, before the model sees it. Raises ConfigError for what is not
-    YAML."""
+    """Return the merged files and overrides before the model sees them. Raises ConfigError for invalid YAML."""
     problems: list[Problem] = []
     written = document.read_all(files, problems)
     root = document.override(written, overrides, problems)
@@ -63,8 +61,8 @@ def read(files: Sequence[Path], model: Any, overrides: Overrides, env: Mapping[s
 
 
 def variables_of(files: Sequence[Path], model: Any, overrides: Overrides, env: Mapping[str, str]) -> Variables:
-    """Return the variables without secrets: also where the configuration has mistakes. Raises ConfigError for what is
-    not YAML."""
+    """Return the variables without secrets, even if the configuration has errors. Raises ConfigError for invalid
+    YAML."""
     problems: list[Problem] = []
     root = document.override(document.read_all(files, problems), overrides, problems)
     return _variables(files, model, root, env)
@@ -84,11 +82,11 @@ def load(
 ) -> T:
     """Return the files, merged and with each `-E key=value` applied, as a `model`; the last of equal keys wins.
 
-    `examine` looks at what the options name, once the configuration itself has no mistake: its findings get the places
+        `examine` checks what the options refer to, once the configuration itself is valid; its findings get the places
     of the options.
 
-    The model's field `notes`, where it has one, lists what was accepted and ignored, and `warnings` the lapses and what
-    `examine` warns of. Raises ConfigError with all problems at once.
+        The model's field `notes`, if any, lists options accepted and ignored, and `warnings` the lapses and the
+    warnings of `examine`. Raises ConfigError with all problems at once.
     """
     named = (files,) if isinstance(files, Path) else tuple(files)
     raw = read(named, model, overrides, env)
@@ -115,12 +113,12 @@ def load(
 
 
 def _without_secrets(raw: RawConfig, root: Section) -> Callable[[list[Problem]], list[Problem]]:
-    """Return a function that returns problems without the secrets that their messages may quote."""
+    """Return a function that removes from problems the secrets that their messages may quote."""
 
     def shown(problems: list[Problem]) -> list[Problem]:
         if not problems:
             return []
-        from log_shipper.config.yaml.secrets import without_secrets  # a configuration without a problem does without it
+        from log_shipper.config.yaml.secrets import without_secrets  # not needed for a valid configuration
 
         return without_secrets(problems, root, raw.env, raw.secrets)
 

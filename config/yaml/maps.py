@@ -1,4 +1,4 @@
-"""Maps whose keys are not options of ours: `fields`, settings passed on to librdkafka and Spark, and maps by topic."""
+"""Maps with arbitrary keys: `fields`, settings for librdkafka and Spark, and maps by topic."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,15 +11,16 @@ from log_shipper.config.yaml.tree import ListNode, Node, Scalar, Section, as_lis
 
 @dataclass(frozen=True, slots=True)
 class RawMaps:
-    """`whole` are the dotted names of maps in which one key may be the beginning of another: there `nested` keeps keys
-    whole, otherwise `speculation: x` and `speculation.interval: y` would count as one option given twice."""
+    """Reads maps. `whole` holds the dotted names of maps in which one key may be a prefix of another: `nested` does not
+    split their keys, because otherwise `speculation: x` and `speculation.interval: y` would count as duplicates.
+    """
 
     env: Mapping[str, str]
     report: LoadReport
     whole: frozenset[str] = frozenset()
 
     def expanded(self, node: Node, spot: Spot) -> Any:
-        """Return the node with its variables filled in, or FAILED."""
+        """Return the node with variables expanded, or FAILED."""
         try:
             return scalars.expanded(node, self.env) if isinstance(node, Scalar) else node
         except ValueError as error:
@@ -40,11 +41,11 @@ class RawMaps:
     def _natural(self, scalar: Scalar, spot: Spot) -> Any:
         try:
             return scalars.natural(scalar)
-        except ValueError as error:  # 0x_ looks like a number to YAML
+        except ValueError as error:  # to YAML, 0x_ looks like a number
             return self.report.fail(spot, str(error))
 
     def flat(self, node: Section, spot: Spot) -> Any:
-        """Return one level of dotted keys, without those that have no value."""
+        """Return one level of dotted keys, without keys that have no value."""
         leaves = node.leaves(self.report.clash(spot.path))
         values = {key: self._leaf(leaf, spot.option(key, key, leaf)) for key, leaf in leaves.items()}
         if FAILED in values.values():
@@ -58,14 +59,15 @@ class RawMaps:
 
 
 def is_by_topic(hint: Any) -> bool:
-    """True if a map whose values have this type is a map by topic."""
+    """Return True if a map with values of this type is a map by topic."""
     return get_origin(hint) in (tuple, dict)
 
 
 @dataclass(frozen=True, slots=True)
 class TopicMaps:
-    """Maps by topic. The names of topics contain dots, so the key alone does not tell a topic from a section: the name
-    ends where a list begins (`logs.web: [0, 1]`), or before the last part, the partition (`logs.web: {0: 17}`)."""
+    """Maps by topic. Topic names contain dots, so a key alone does not separate topic and section: the name ends where
+    a list begins (`logs.web: [0, 1]`), or before the last part, the partition (`logs.web: {0: 17}`).
+    """
 
     raw: RawMaps
 
@@ -111,7 +113,7 @@ class TopicMaps:
 
     def _number(self, node: Node, spot: Spot) -> Any:
         if not isinstance(node, Scalar):
-            return self.raw.report.fail(spot, "must be a whole number, not a list")
+            return self.raw.report.fail(spot, "must be an integer, not a list")
         filled = self.raw.expanded(node, spot)
         if filled is FAILED:
             return FAILED

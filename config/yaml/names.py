@@ -1,4 +1,4 @@
-"""The names that may occur in a section of a model, and the messages for others."""
+"""The names that may occur in a section of a model, and messages for unknown ones."""
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -8,19 +8,19 @@ from typing import Any
 
 from log_shipper.config.yaml.schema import Kinds, Option, ends, leaves, options
 
-MAX_LISTED = 15  # names of options that a message may list
+MAX_LISTED = 15  # maximum number of option names in a message
 
 
-@dataclass(frozen=True)  # without slots: what few sections need is cached when one does
+@dataclass(frozen=True)  # without slots: values needed by few sections are cached on first use
 class Names:
-    """Every name that may occur in a section, dotted, relative to it."""
+    """All names that may occur in a section, dotted and relative to it."""
 
     model: Any
-    kinds: Kinds | None  # the other kinds that the section could be
+    kinds: Kinds | None  # the other possible kinds of the section
     options: Mapping[str, Option]
     not_yet: Mapping[str, str]
     ignored: Mapping[str, str]
-    strict: bool  # an unknown name is a mistake in every dialect
+    strict: bool  # unknown names are errors in every dialect
 
     @classmethod
     @cache  # called for each section of each input
@@ -32,7 +32,7 @@ class Names:
 
     @cached_property
     def others(self) -> Mapping[str, str]:
-        """Return the names of other kinds of section -> where each belongs. The models of all kinds are imported."""
+        """Return the option names of other kinds of section, with their kinds. Imports the models of all kinds."""
         return _others(self.model, self.kinds) if self.kinds else {}
 
     @cached_property
@@ -46,17 +46,17 @@ class Names:
         return frozenset(beginning for name in self.others for beginning in _beginnings(name))
 
     def is_foreign(self, name: str) -> bool:
-        """True if it is a name of Filebeat's that the section does not have."""
+        """Return True for a Filebeat name that the section lacks."""
         if name in self.not_yet or name in self.ignored:
             return True
         return name not in self._beginnings and name in self.others
 
     def is_beginning(self, name: str) -> bool:
-        """True if the name is the beginning of another one."""
+        """Return True if the name is a prefix of another one."""
         return name in self._beginnings or name in self._beginnings_of_others
 
     def meant(self, name: str) -> str | None:
-        """Return the name that an unknown one may stand for."""
+        """Return the known name closest to an unknown one."""
         candidates = list(dict.fromkeys(_spellings([*self.options, *self.ignored])))
         close = difflib.get_close_matches(name, candidates, n=1, cutoff=0.6)
         last = name.rpartition(".")[2]
@@ -64,13 +64,14 @@ class Names:
         return next(iter(deeper if len(deeper) == 1 else close), None)
 
     def unknown(self, name: str, around: Sequence[tuple["Names", str]] = ()) -> str:
-        """Return the message for an unknown name. `around` are the names and paths of the sections around this one, the
-        outermost first."""
+        """Return the message for an unknown name. `around` holds the names and paths of enclosing sections, the
+        outermost first.
+        """
         if meant := self.meant(name):
             return f"unknown option; did you mean {meant!r}?"
         for names, path in reversed(around):
             if name in names.options:
-                return f"unknown option; it belongs to {path or 'the top level'}: indent it less"
+                return f"unknown option; it belongs to {path or 'the top level'}: reduce its indentation"
         for names in (self, *(names for names, _ in reversed(around))):
             for option in names.options.values():
                 if option.kinds and option.kinds.owners(name):
@@ -93,11 +94,11 @@ def _others(model: Any, kinds: Kinds) -> dict[str, str]:
 
 def _belongs(kinds: Kinds, name: str, here: str | None) -> str:
     where = f"belongs to {kinds.key}: {', '.join(kinds.owners(name))}"
-    return f"{where}; here its name is {here}" if here else where
+    return f"{where}; here, it is named {here}" if here else where
 
 
 def _spellings(names: Iterable[str]) -> Iterator[str]:
-    """Yield each dotted name and its beginnings: `shipper.inputs` and `shipper`."""
+    """Yield each dotted name and its prefixes: `shipper.inputs` and `shipper`."""
     for name in names:
         yield from (*_beginnings(name), name)
 

@@ -1,4 +1,4 @@
-"""The findings on the way from tree to model: problems, notes, and the places of values."""
+"""Findings while a tree is read as a model: problems, notes, and the places of values."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
@@ -9,7 +9,7 @@ from log_shipper.config.yaml.tree import Clash, Node, Section
 
 FAILED: Final = object()  # a value with a problem, and everything that contains it
 
-LEFT_OUT: Final = object()  # an item that was noted and that the program does not get
+LEFT_OUT: Final = object()  # an item that was noted and is left out
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ def dotted(above: str, name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """What was seen outside of the configuration, in the files that it names: (attribute path, message)."""
+    """Findings in files that the configuration names: (attribute path, message)."""
 
     problems: tuple[tuple[str, str], ...] = ()
     warnings: tuple[tuple[str, str], ...] = ()
@@ -47,13 +47,13 @@ class Examination:
 
 @dataclass(slots=True)
 class LoadReport:
-    """What is found while a tree is read. `tolerant`: a lapse is no mistake, and its value is used as it is."""
+    """The findings of one tree. `tolerant`: a lapse is not an error, and its value is used."""
 
     problems: list[Problem]
     tolerant: bool = False
     notes: list[Problem] = field(default_factory=list)
     warnings: list[Problem] = field(default_factory=list)
-    # By attribute path: checks name attributes, problems name what was written.
+    # By attribute path: checks name attributes, problems name the written path.
     spots: dict[str, Spot] = field(default_factory=dict)
 
     def fail(self, spot: Spot, message: str) -> Any:
@@ -61,7 +61,7 @@ class LoadReport:
         return FAILED
 
     def lapse(self, spot: Spot, message: str) -> bool:
-        """Report what the dialect may ignore. Return True if it is a mistake here."""
+        """Report a lapse. Return True if it is an error here."""
         self.problems.append(Problem(spot.place.file, spot.place.line, spot.path, message, lapse=True))
         return not self.tolerant
 
@@ -70,20 +70,22 @@ class LoadReport:
         self.notes.append(Problem(spot.place.file, spot.place.line, spot.path, message))
 
     def remark(self, remarks: Iterable[tuple[str, str]], spot: Spot) -> None:
-        """Note what is not a mistake but should be known, with the place where it was written."""
+        """Note something that is not an error, with its place."""
         for below, words in remarks:
             where = self._nearest(dotted(spot.attribute, below))
             message = f"{where.path} ({where.place}): {words}"
             self.notes.append(Problem(where.place.file, where.place.line, where.path, message))
 
     def warn(self, findings: Iterable[tuple[str, str]], spot: Spot) -> None:
-        """Warn of what is no mistake of the configuration, with the place where it was written."""
+        """Warn of something that is not a configuration error, with its place."""
         for below, message in findings:
             where = self._nearest(dotted(spot.attribute, below))
             self.warnings.append(Problem(where.place.file, where.place.line, where.path, message))
 
     def take(self, other: "LoadReport", *, except_at: Collection[tuple[str, int]] = ()) -> bool:
-        """Take the findings of another report, but those at these places (file, line). True if one is a mistake."""
+        """Adopt the findings of another report, except those at these places (file, line). Return True if one is an
+        error.
+        """
 
         def taken(findings: list[Problem]) -> list[Problem]:
             return [problem for problem in findings if (problem.file, problem.line) not in except_at]
@@ -95,7 +97,7 @@ class LoadReport:
         return any(not (problem.lapse and self.tolerant) for problem in problems)
 
     def clash(self, path: str) -> Clash:
-        """Return the function that sections below `path` call when a key was given twice."""
+        """Return the function that sections below `path` call for a duplicate key."""
 
         def clash(key: str, first: Place, second: Place) -> None:
             self.fail(Spot("", dotted(path, key), second), given_twice(first))
@@ -103,18 +105,18 @@ class LoadReport:
         return clash
 
     def checked(self, value: Any, findings: Iterable[tuple[str, str]], spot: Spot) -> Any:
-        """Return the value, or FAILED if a check found something; each finding is reported where it was written."""
+        """Return the value, or FAILED if a check found something; each finding is reported at its place."""
         findings_at = [(self._nearest(dotted(spot.attribute, below)), message) for below, message in findings]
         for where, message in findings_at:
             self.fail(where, message)
         return FAILED if findings_at else value
 
     def is_reported(self, path: str) -> bool:
-        """True if there is a problem with the option of this path, or with one of its items."""
+        """Return True if the option with this path, or one of its items, has a problem."""
         return any(problem.path == path or problem.path.startswith(f"{path}[") for problem in self.problems)
 
     def _nearest(self, attribute: str) -> Spot:
-        """Return the spot of an attribute or, if it was not written, of the section it belongs to."""
+        """Return the spot of an attribute or, if it was not written, of its section."""
         rest = ""
         while attribute not in self.spots:
             cut = max(attribute.rfind("."), attribute.rfind("["), 0)
@@ -124,4 +126,4 @@ class LoadReport:
 
 
 def given_twice(first: Place) -> str:
-    return f"given twice, first on line {first.line}; keep one" if first.line else "given twice; keep one"
+    return f"duplicate of line {first.line}; keep one" if first.line else "duplicate; keep one"

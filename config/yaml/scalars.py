@@ -1,5 +1,4 @@
-"""Converts one scalar to the type of a hint. A value that does not fit raises ValueError with a message for the
-user."""
+"""Converts a scalar to the type of a hint. An invalid value raises ValueError with a message for the user."""
 
 import types
 from collections.abc import Callable, Mapping
@@ -17,8 +16,7 @@ _RESOLVER: Any = yaml.resolver.Resolver()  # Any: its methods have no types
 
 
 def expanded(scalar: Scalar, env: Mapping[str, str]) -> Scalar:
-    """Return the scalar with its variables filled in; without quotes it is typed again, as YAML would type the
-    result."""
+    """Return the scalar with variables expanded; without quotes, the result is typed again as YAML does."""
     if "${" not in scalar.text:
         return scalar
     text = expand(scalar.text, env)
@@ -28,7 +26,7 @@ def expanded(scalar: Scalar, env: Mapping[str, str]) -> Scalar:
 
 
 def listed(scalar: Scalar) -> ListNode | Scalar:
-    """Return the text of a variable as the list that it stands for: `a, b` or `[a, b]`; one value is itself."""
+    """Return the value of a variable as a list: `a, b` or `[a, b]`; a single value becomes one item."""
     text = scalar.text.strip()
     inside = text[1:-1] if text.startswith("[") and text.endswith("]") else text
     parts = [part.strip().strip("'\"") for part in inside.split(",")]
@@ -38,13 +36,13 @@ def listed(scalar: Scalar) -> ListNode | Scalar:
 
 
 def kind(text: str) -> str:
-    """Return YAML's short tag for a scalar without quotes."""
+    """Return YAML's short tag for an unquoted scalar."""
     tag: str = _RESOLVER.resolve(yaml.ScalarNode, text, (True, False))
     return tag.rpartition(":")[2]
 
 
 def natural(scalar: Scalar) -> str | int | float | bool | None:
-    """Return the value by YAML's own typing. Dates stay text, and so does 16:9 (a base 60 number in YAML 1.1)."""
+    """Return the value by YAML's typing. Dates stay strings, and so does 16:9 (a base 60 number in YAML 1.1)."""
     if scalar.kind == "null":
         return None
     if scalar.kind == "bool":
@@ -57,7 +55,7 @@ def natural(scalar: Scalar) -> str | int | float | bool | None:
 
 
 def is_false(scalar: Scalar) -> bool:
-    """True for a `false` without quotes, and its other spellings."""
+    """Return True for an unquoted `false` in any spelling."""
     return scalar.kind == "bool" and not _bool(scalar.text)
 
 
@@ -75,7 +73,7 @@ def typed(scalar: Scalar, hint: Any) -> Any:
 
 
 def _choice(text: str, choices: tuple[Any, ...]) -> Any:
-    """Return the choice, whatever its case, as Filebeat reads logging.level, compression and sasl.mechanism."""
+    """Return the choice, ignoring case, as Filebeat does for logging.level, compression and sasl.mechanism."""
     for choice in choices:
         if str(choice).lower() == text.lower():
             return choice
@@ -89,13 +87,13 @@ def _bool(text: str) -> bool:
     return _BOOLS[text.lower()]
 
 
-_MAX_DIGITS = 20  # as many as 2**64 has; Python rejects thousands
+_MAX_DIGITS = 20  # the digits of 2**64; Python rejects thousands
 
 
 def _int(text: str) -> int:
     digits = text.strip().removeprefix("-")
     if not digits.isdecimal() or len(digits) > _MAX_DIGITS:
-        raise ValueError(f"{text!r} must be a whole number")
+        raise ValueError(f"{text!r} must be an integer")
     return int(text)
 
 

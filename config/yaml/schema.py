@@ -45,10 +45,11 @@ from log_shipper.config.yaml.deferred import model_at
 Check = Callable[[Any], Iterable[tuple[str, str]]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)  # compared by identity: it is a key of `Names.of`
+@dataclass(frozen=True, slots=True, eq=False)  # compared by identity, as a key of `Names.of`
 class Kinds:
-    """The models of a section whose kind is given by one of its keys; the first is the default. `not_yet` are real
-    kinds that are not supported -> what to use instead."""
+    """The models of a section whose kind is given by one of its keys; the first is the default. `not_yet` maps known
+    but unsupported kinds to alternatives.
+    """
 
     key: str
     models: Mapping[str, Any]
@@ -74,11 +75,11 @@ class Kinds:
 
 @dataclass(frozen=True, slots=True)
 class NamedItems:
-    """The models of the items of a list in which each is a section under its own name: `- add_fields: {...}`.
+    """The models of list items that are each a section under its own name: `- add_fields: {...}`.
 
-    `whole` are models of items that are a section themselves, recognised by a key (`if`); `not_yet` are real names that
-    are not supported -> why; `ignored` are those that are left out with a note -> why. `shown`: the name
-    by which messages show how an item is written.
+        `whole` holds models of items that are a section themselves, recognised by a key (`if`); `not_yet` maps known
+    but unsupported names to the reason; `ignored`: names left out with a note, with the reason. `shown`: an example
+    name for messages.
     """
 
     what: str
@@ -91,18 +92,18 @@ class NamedItems:
     def wrong_shape(self, keys: Sequence[str] | None = None) -> str:
         """Return the message for an item that is not one name with a section; `keys` are its keys, None if it has
         none."""
-        example = f"each item is one {self.what}, as in '- {self.shown}: {{...}}'"
+        example = f"each item must be a single {self.what}, as in '- {self.shown}: {{...}}'"
         if keys is None:
             return example
         ours = [key for key in keys if key in self.models]
         others = [key for key in keys if key not in self.models]
         indent = f"; indent {', '.join(others)} further to make it part of {ours[0]}" if len(ours) == 1 else ""
-        return f"{example}; here are {len(keys)}: {', '.join(keys) or 'none'}{indent}"
+        return f"{example}; found {len(keys)}: {', '.join(keys) or 'none'}{indent}"
 
     def without_colon(self, text: str) -> str:
-        """Return the message for an item that is a text."""
+        """Return the message for an item that is a string."""
         if text in self.models:
-            return f"{text!r} lacks a colon: write '- {text}:', with its options below it, indented further"
+            return f"{text!r} has no colon: write '- {text}:', with its options below it, indented further"
         return f"{text!r} is not a {self.what}; {self.wrong_shape()}"
 
     def unknown(self, name: str) -> str:
@@ -114,9 +115,9 @@ class NamedItems:
         return f"unknown {self.what}; {hint}"
 
 
-@dataclass(frozen=True)  # without slots: what is derived from the hint is cached, not computed for each section
+@dataclass(frozen=True)  # without slots: values derived from the hint are cached instead of computed for each section
 class Option:
-    """One field that YAML can set."""
+    """A field that YAML can set."""
 
     name: str
     keys: tuple[str, ...]
@@ -130,7 +131,7 @@ class Option:
 
     @property
     def default(self) -> Any:
-        """Return a new default each time: dicts must not be shared."""
+        """Return a new default each time, because dicts must not be shared."""
         return dataclasses.MISSING if self.make_default is None else self.make_default()
 
     @cached_property
@@ -141,14 +142,13 @@ class Option:
 
     @cached_property
     def named(self) -> NamedItems | None:
-        """Return the possible items of a list in which each has a name."""
+        """Return the possible items of a list of named items."""
         read_as = self.about.get("read_as")
         return read_as if isinstance(read_as, NamedItems) else None
 
     @cached_property
     def section(self) -> Any:
-        """Return the dataclass that a nested section is matched against (of `kinds`, the first); None for other
-        options."""
+        """Return the dataclass of a nested section (the first of `kinds`); None for other options."""
         if self.kinds:
             return self.kinds.models[self.kinds.default]
         if self.named:
@@ -164,13 +164,13 @@ class Option:
 
     @cached_property
     def always(self) -> bool:
-        """True if the section exists even if nothing of it is written."""
+        """Return True if the section exists even when nothing of it is written."""
         return dataclasses.is_dataclass(self.hint)
 
 
 @cache  # called for all sections of each input
 def options(model: Any) -> tuple[Option, ...]:
-    """Return the options of a dataclass, in its order."""
+    """Return the options of a dataclass, in order."""
     hints = typing.get_type_hints(model, include_extras=True)
     return tuple(
         _option(declared, hints[declared.name])
@@ -180,7 +180,7 @@ def options(model: Any) -> tuple[Option, ...]:
 
 
 def beginning(model: Any) -> str:
-    """Return an example of how a section begins, with a required option if there is one."""
+    """Return an example of a section's first line, with a required option if there is one."""
     given = sorted(options(model), key=lambda option: not option.required)
     return f"{given[0].keys[0]}: ..." if given else "{}"
 
@@ -200,12 +200,12 @@ def _maker(declared: "dataclasses.Field[Any]") -> Callable[[], Any] | None:
 
 @cache  # called by each input for every other kind
 def leaves(model: Any) -> tuple[str, ...]:
-    """Return the dotted names of a model's options; those of its sections replace the sections themselves."""
+    """Return the dotted names of a model's options; options of sections replace the sections."""
     return tuple(name for option in options(model) for key in option.keys for name in ends(option, key))
 
 
 def ends(option: Option, key: str) -> Iterator[str]:
-    """Yield the dotted names of the options below one under this key; the key itself if there are none."""
+    """Yield the dotted names of the options below one; the key itself if there are none."""
     inside = option.section and not option.many and not option.about.get("recursive")
     below = leaves(option.section) if inside else ()
     yield from (f"{key}.{name}" for name in below) if below else (key,)

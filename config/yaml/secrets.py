@@ -1,4 +1,4 @@
-"""The secrets that are written in a tree: a message about any value may quote one."""
+"""Finds the secrets written in a tree: a message about any value may quote one."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -13,15 +13,15 @@ from log_shipper.config.yaml.tree import ListNode, Node, Section
 def without_secrets(
     problems: Sequence[Problem], root: Section, env: Mapping[str, str], others: Collection[str]
 ) -> list[Problem]:
-    """Return the problems with a mask for each secret that is written in the tree, and for the others, and for
-    passwords in addresses."""
+    """Return the problems with secrets of the tree, and passwords in addresses, masked."""
     secrets = {*others, *secrets_in(root, env)}
     return [replace(problem, message=without_passwords(hidden(problem.message, secrets))) for problem in problems]
 
 
 def secrets_in(node: Node, env: Mapping[str, str], name: str = "", *, in_secret: bool = False) -> Iterator[str]:
-    """Yield the values of all options below a node that are secrets by their names, as written and with variables
-    filled in. `name`: the dotted name of the node; `in_secret` if an option above is a secret."""
+    """Yield the values of all secret options (by name) below a node, as written and with variables expanded. `name`:
+    the dotted name of the node; `in_secret`: an option above it is a secret.
+    """
     if isinstance(node, Section):
         inside = in_secret or has_secrets(name)
         for entry in node.entries:
@@ -33,5 +33,5 @@ def secrets_in(node: Node, env: Mapping[str, str], name: str = "", *, in_secret:
         yield node.text
         try:
             yield scalars.expanded(node, env).text
-        except ValueError:  # reported where the option is read
+        except ValueError:  # reported when the option is read
             return

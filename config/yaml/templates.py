@@ -1,7 +1,7 @@
-"""Sections that are read later, and again and again: some of their variables have other values each time.
+"""Sections that are read later and repeatedly, with different values of some variables.
 
-When the configuration is loaded, such a section is read once for trial, with a placeholder for each of these variables,
-so that a mistake is reported with all others. What depends on a placeholder is not judged.
+On loading, such a section is first read as a trial, with a placeholder for each of these variables, so that its errors
+are reported together with all others. Values that depend on a placeholder are not checked.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 
 from log_shipper.config.yaml.tree import ListNode, Node, Scalar, Section
 
-LATER = "data."  # how the names of variables begin that have no value yet
+LATER = "data."  # prefixes of variables that have no value yet
 PLACEHOLDER = "placeholder"
 
 
 class Template:
-    """A section that was written, with the variables of the configuration and the dialect that it is written in.
+    """A written section, with the configuration's variables and dialect.
 
-    Not a dataclass: one would be read as a section of options.
+    Not a dataclass, which would be read as a section of options.
     """
 
     __slots__ = ("env", "path", "section", "tolerant")
@@ -42,7 +42,7 @@ class Template:
 
 @dataclass(frozen=True, slots=True)
 class LateVariables(Mapping[str, str]):
-    """Variables, and in front of them those of a template. `value_of` returns None for one that is not known."""
+    """Variables, preceded by those of a template. `value_of` returns None for an unknown one."""
 
     value_of: Callable[[str], str | None]
     env: Mapping[str, str]
@@ -73,17 +73,17 @@ def placeholders(env: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def undecided(node: Node) -> set[tuple[str, int]]:
-    """Return the places (file, line) of the scalars whose value is not known yet."""
+    """Return the places (file, line) of the scalars with unknown values."""
     return {(scalar.place.file, scalar.place.line) for scalar in _scalars(node) if _is_late(scalar)}
 
 
 def has_late_variable(node: Node) -> bool:
-    """True if a value in it will differ from one reading to the next."""
+    """Return True if a value in it changes between readings."""
     return any(map(_is_late, _scalars(node)))
 
 
 def kept(node: Node) -> Node:
-    """Return the tree with these variables as plain text, for a program that prints it."""
+    """Return the tree with these variables as plain text, for printing."""
     if isinstance(node, Section):
         return replace(node, entries=tuple(replace(entry, node=kept(entry.node)) for entry in node.entries))
     if isinstance(node, ListNode):

@@ -16,9 +16,9 @@ from log_shipper.config.yaml.errors import Place
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    text: str = field(repr=False)  # it may be a secret
+    text: str = field(repr=False)  # may be a secret
     kind: str  # YAML's short tag: str, int, float, bool, null, timestamp, ...
-    plain: bool  # written without quotes: typed again after variables were filled in
+    plain: bool  # unquoted: typed again after variables are expanded
     place: Place
 
 
@@ -38,18 +38,18 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A section. `name` replaces its path in problems, if it was written in another file than the section around it."""
+    """A section. `name` replaces its path in problems, if it was written in another file than the enclosing section."""
 
     entries: tuple[Entry, ...]
     place: Place
     name: str = ""
 
     def children(self, clash: "Clash") -> dict[str, "Node"]:
-        """Return the nodes one step below, with dotted and nested spellings joined."""
+        """Return the nodes one step below, merging dotted and nested spellings."""
         return _joined(map(_first_step, self.entries), clash)
 
     def leaves(self, clash: "Clash") -> dict[str, "Node"]:
-        """Return the nodes at the ends, by their whole dotted key below this section."""
+        """Return the leaves, by their whole dotted key below this section."""
         return _joined(_ends(self, ""), clash)
 
 
@@ -94,8 +94,7 @@ def _join(first: Entry, second: Entry, clash: Clash) -> Entry:
 
 
 def _with_items(listed: Entry, changes: Section, clash: Clash) -> ListNode | None:
-    """Return the list with these items, by index; None if that leaves a gap, or if other keys than indices are
-    given."""
+    """Return the list with these items by index; None if that leaves a gap, or if keys are not indices."""
     assert isinstance(listed.node, ListNode)
     items = list(listed.node.items)
     named = {key: entry for entry in map(_first_step, changes.entries) for key in [entry.key]}
@@ -113,7 +112,7 @@ def _with_items(listed: Entry, changes: Section, clash: Clash) -> ListNode | Non
 
 
 def as_list(node: Node) -> ListNode | None:
-    """Return a list, also if it is written as a section of indices; a single value is a list of one."""
+    """Return a list, also for a section of indices; a single value becomes a list of one."""
     if isinstance(node, ListNode):
         return node
     if isinstance(node, Scalar):

@@ -15,14 +15,15 @@ from collections.abc import Iterator, Mapping
 from log_shipper.config.yaml.tree import Scalar, Section, is_null
 
 MAX_NESTED = 8  # each level is another pass over the text; people write one or two
-MAX_EXPANDED = 1024**2  # characters: the values of its variables may be far longer than the text
+MAX_EXPANDED = 1024**2  # characters: expanded values may be far longer than the text
 MAX_CHAIN = 8
 _BRACE = re.compile(r"\$\{|\}")
 
 
 def expand(text: str, env: Mapping[str, str]) -> str:
-    """Return the text with its variables filled in. Raises ValueError if one is not set or not closed, or if it is too
-    long."""
+    """Return the text with variables expanded. Raises ValueError if one is not set or not closed, or if the result is
+    too long.
+    """
     done: list[str] = []
     position = length = 0
     while (start := text.find("${", position)) >= 0:
@@ -34,13 +35,13 @@ def expand(text: str, env: Mapping[str, str]) -> str:
         done.append(text[position:start] + _value(text[start + 2 : end], env))
         length += len(done[-1])
         if length > MAX_EXPANDED:
-            raise ValueError(f"has more than {MAX_EXPANDED:,} characters after its variables are filled in")
+            raise ValueError(f"has more than {MAX_EXPANDED:,} characters after expanding its variables")
         position = end + 1
     return "".join(done) + text[position:]
 
 
 def is_variable(text: str) -> bool:
-    """True if the text is one variable and nothing else. Raises ValueError if it is not closed."""
+    """Return True if the text is exactly one variable. Raises ValueError if it is not closed."""
     return text.startswith("${") and _closing(text, 0) == len(text) - 1
 
 
@@ -51,8 +52,8 @@ def _closing(text: str, start: int) -> int:
         if depth == 0:
             return brace.start()
         if depth > MAX_NESTED:
-            raise ValueError(f"more than {MAX_NESTED} variables are nested in each other's defaults")
-    raise ValueError("'${' without '}'; write '$${' for the two characters themselves")
+            raise ValueError(f"more than {MAX_NESTED} variables are nested in defaults")
+    raise ValueError("'${' without '}'; write '$${' for a literal '${'")
 
 
 def _value(inside: str, env: Mapping[str, str]) -> str:
@@ -62,12 +63,12 @@ def _value(inside: str, env: Mapping[str, str]) -> str:
     if default.startswith("?"):
         raise ValueError(f"variable {name} is not set: {default[1:]}")
     if not colon:
-        raise ValueError(f"variable {name} is not set; write ${{{name}:value}} to give it a default")
+        raise ValueError(f"variable {name} is not set; set a default with ${{{name}:value}}")
     return expand(default, env)
 
 
 class Variables(Mapping[str, str]):
-    """A mapping of names to values. Raises ValueError for an option that refers to itself, and for a chain that is too
+    """Values by variable name. Raises ValueError for an option that refers to itself, and for a chain that is too
     long."""
 
     def __init__(self, root: Section, env: Mapping[str, str], defaults: Mapping[str, str]) -> None:

@@ -1,8 +1,7 @@
-"""Reads a tree as a model, section by section. Nothing here knows an option by name.
+"""Reads a tree as a model, section by section, without knowing any option by name.
 
 A problem does not stop the walk, so that all are reported at once. A value with a problem is FAILED, and so is
-everything that contains it; checks run only on complete values, because on incomplete ones they would report false
-problems.
+everything that contains it; checks run only on complete values, to avoid false problems.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,11 +22,10 @@ Read = Callable[[Any, Spot, LoadReport], Any]  # model, spot, report -> the valu
 
 
 class BlankSections:
-    """Sections of which nothing is written.
+    """Values of empty sections.
 
-    Most sections of an input are like that, and thousands of inputs have them: each model is read once, and its value
-    is used for all. A model about which something is reported is read every time, because each report needs the place
-    of its own section.
+        Most sections of an input are empty, and thousands of inputs have them: each model is read once, and its value
+    is shared. A model with findings is read every time, because each report needs the place of its own section.
     """
 
     def __init__(self, read: Read) -> None:
@@ -36,7 +34,7 @@ class BlankSections:
         self._known: dict[Any, tuple[Any, list[tuple[str, str]]] | None] = {}
 
     def section(self, model: Any, spot: Spot, report: LoadReport) -> Any:
-        """Return the value of a section at a spot where nothing is written."""
+        """Return the value of an empty section at a spot."""
         if model not in self._known:
             self._known[model] = self._learn(model)
         known = self._known[model]
@@ -62,19 +60,19 @@ _NO_SECTION = "must be a section of options (key: value)"
 
 
 class Walk:
-    """Reads one model after the other, from the top down. Values with a problem are FAILED."""
+    """Reads models top down. Values with a problem are FAILED."""
 
     def __init__(self, env: Mapping[str, str], report: LoadReport) -> None:
         self._env = env
         self._report = report
         self._raw = RawMaps(env, report)
-        self._enclosing: list[tuple[Names, str]] = []  # the sections around the one that is read
+        self._enclosing: list[tuple[Names, str]] = []  # the sections around the current one
         self._blanks = BlankSections(
             lambda model, spot, report: Walk(env, report).section(model, Section((), spot.place), spot)
         )
 
     def section(self, model: Any, node: Node, spot: Spot, kinds: Kinds | None = None) -> Any:
-        """Return a dataclass from a section, or what it becomes; a section without options has the defaults."""
+        """Return a dataclass from a section, or its conversion; a section without options has the defaults."""
         self._report.spots[spot.attribute] = spot
         if is_null(node):
             node = Section((), spot.place)
@@ -142,7 +140,8 @@ class Walk:
 
     def _match(self, names: Names, section: Section, prefix: str, spot: Spot, matched: Matched) -> bool:
         """Sort the written options into `matched`; unknown ones become a problem or a note. Return True if an unknown
-        name is a mistake here: it may be the very one that a check would miss."""
+        name is an error here: it may be the name that a check would miss.
+        """
         misspelt = False
         for key, node in section.children(self._report.clash(dotted(spot.path, prefix))).items():
             name = dotted(prefix, key)
@@ -160,14 +159,14 @@ class Walk:
         return misspelt
 
     def _unknown(self, names: Names, name: str, spot: Spot) -> bool:
-        """Report an unknown name. Return True if it is a mistake here."""
+        """Report an unknown name. Return True if it is an error here."""
         message = names.unknown(name, self._enclosing)
         return self._report.fail(spot, message) is FAILED if names.strict else self._report.lapse(spot, message)
 
     def _take(self, option: Option, node: Node, spot: Spot, matched: Matched) -> None:
         if option.name in matched:
             other = matched[option.name][1]
-            self._report.fail(spot, f"means the same as {other.path} ({other.place}); keep one")
+            self._report.fail(spot, f"duplicates {other.path} ({other.place}); keep one")
         matched[option.name] = (node, spot)
 
     def _foreign(self, names: Names, name: str, node: Node, spot: Spot) -> None:
@@ -214,7 +213,7 @@ class Walk:
         return option.default
 
     def _filled(self, option: Option, node: Node, spot: Spot) -> Any:
-        """Return the node with its variables filled in. A variable that stands alone may be a whole list."""
+        """Return the node with variables expanded. A variable by itself may stand for a whole list."""
         filled = self._raw.expanded(node, spot)
         is_plain = option.many and not (option.section or option.named)
         if is_plain and filled is not FAILED and isinstance(node, Scalar) and is_variable(node.text):
@@ -253,7 +252,7 @@ class Walk:
             return self._report.fail(spot, str(error))
 
     def _template(self, option: Option, node: Node, spot: Spot) -> Any:
-        """Return a section that is read later. It is read for trial, if it is known as what."""
+        """Return a section that is read later. If its model is known, it is first read as a trial."""
         if not isinstance(node, Section):
             return self._report.fail(spot, _NO_SECTION)
         section = replace(node, name=spot.path)
@@ -273,7 +272,7 @@ class Walk:
         return self._raw.nested(node, spot) if hint is Any else self._raw.flat(node, spot)
 
     def _items(self, option: Option, hint: Any, node: Node, spot: Spot) -> Any:
-        """Return a list; a single value is a list of one, as in Filebeat."""
+        """Return a list; a single value becomes a list of one, as in Filebeat."""
         listed = as_list(node)
         if listed is None and option.named:
             listed = ListNode((node,), node.place)

@@ -9,9 +9,9 @@ UNUSED = "asyncio"
 
 
 def load_library() -> None:
-    """Import confluent_kafka, which imports asyncio for clients that are not used here, and with it OpenSSL: 6 MB.
-    Instead of asyncio it gets an empty module, which loads asyncio when something of it is used; nothing else sees
-    that module."""
+    """Import confluent_kafka without asyncio, which it imports for unused clients, and OpenSSL with it: 6 MB. It gets
+    an empty module that loads asyncio on first use; no one else sees that module.
+    """
     if UNUSED in sys.modules:
         return
     empty = ModuleType(UNUSED)

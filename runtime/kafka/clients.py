@@ -1,4 +1,4 @@
-"""Clients of librdkafka, made in one way by the shipper and the sink."""
+"""Creates clients of librdkafka for the shipper and the sink."""
 
 import logging
 import os
@@ -14,7 +14,7 @@ from log_shipper.config.text.secrets import MASK, hidden, is_secret, without_pas
 from log_shipper.config.yaml.files import check_plain
 from log_shipper.runtime.kafka.security import NO_KERBEROS, AwsTokens
 
-# What librdkafka logs at level debug. Its settings, which its context `conf` would log, are not among it.
+# librdkafka's debug contexts, except `conf`, which would log its settings.
 _DEBUG: dict[str, Any] = {"log_level": 7, "debug": "broker,topic,metadata,security"}
 
 MAX_NUMBER = 2**31 - 1  # of a setting
@@ -24,16 +24,17 @@ _REMAINDER = re.compile(r"(beginning at: ).+", re.DOTALL)
 
 
 def new_client(kind: Callable[..., Any], settings: dict[str, Any]) -> Any:
-    """Return a producer, a consumer or an admin client. Raises KafkaException for settings that librdkafka refuses, and
-    NoCredentials."""
+    """Return a producer, consumer or admin client. Raises KafkaException for settings that librdkafka refuses, and
+    NoCredentials.
+    """
     if kind is AdminClient:
-        # Without it, a broker creates a topic as soon as its metadata is requested. Consumers have it by default.
+        # Without it, a broker creates a topic as soon as its metadata is requested. It is the default for consumers.
         settings = {**settings, "allow.auto.create.topics": False}
     _refuse_wrapped(settings)
     _check_files(settings)
     tokens = settings.get("oauth_cb")
     if isinstance(tokens, AwsTokens):
-        tokens.fetch()  # librdkafka would only report, after ten seconds, that there is no token
+        tokens.fetch()  # librdkafka would only report a missing token after ten seconds
     log = _log()
     if log.isEnabledFor(logging.DEBUG):
         settings = _DEBUG | settings
@@ -44,16 +45,16 @@ def new_client(kind: Callable[..., Any], settings: dict[str, Any]) -> Any:
     try:
         return kind(settings, logger=_Log(log, hiding))
     except KafkaException as error:
-        # Without the cause, whose text a traceback would have.
+        # Without the cause, whose text a traceback would show.
         raise KafkaException(hiding.error(error.args[0])) from None
 
 
 def answer_of(question: Future[Any], timeout: float | None = None) -> Any:
-    """Return the answer that an admin client gives. Raises KafkaException, and TimeoutError after `timeout` seconds.
+    """Return the result of an admin client's request. Raises KafkaException, and TimeoutError after `timeout` seconds.
 
-    `result` alone would raise the exception that the future keeps. Its traceback leads to frames that have the future
-    and the client: a cycle, which keeps the client until a garbage collection. That may run in a callback, on a thread
-    of this client, and a client that is destroyed there makes librdkafka abort the process.
+        `result` alone would raise the exception that the future keeps. Its traceback leads to frames that have the
+    future and the client: a cycle, which keeps the client until a garbage collection. That may run in a callback, on a
+    thread of this client, and a client that is destroyed there makes librdkafka abort the process.
     """
     failure = question.exception(timeout)
     if isinstance(failure, KafkaException):
@@ -62,7 +63,7 @@ def answer_of(question: Future[Any], timeout: float | None = None) -> Any:
 
 
 def _refuse_wrapped(settings: Mapping[str, Any]) -> None:
-    """librdkafka drops the upper bits of a number, and checks the range of the remainder."""
+    """Refuse large numbers: librdkafka drops their upper bits and checks only the rest."""
     for name, value in settings.items():
         if isinstance(value, int) and abs(value) > MAX_NUMBER:
             text = f'Configuration property "{name}" value {value} is outside allowed range (at most {MAX_NUMBER})'
@@ -70,19 +71,19 @@ def _refuse_wrapped(settings: Mapping[str, Any]) -> None:
 
 
 def _check_files(settings: Mapping[str, Any]) -> None:
-    """Check the files that librdkafka reads by itself: it would wait for a named pipe. Raises KafkaException."""
+    """Check the files that librdkafka reads itself: it would block on a named pipe. Raises KafkaException."""
     for name, value in settings.items():
-        # ssl.ca.location may be a directory. What is missing is reported by librdkafka.
+        # ssl.ca.location may be a directory. librdkafka reports missing files.
         if name.endswith((".location", ".keytab", ".file")) and os.path.exists(value) and not os.path.isdir(value):
             try:
                 check_plain(value)
             except OSError as error:
-                reason = f"{name}: {value} cannot be read: {error.strerror}"
+                reason = f"{name}: cannot read {value}: {error.strerror}"
                 raise KafkaException(KafkaError(KafkaError._INVALID_ARG, reason)) from None
 
 
 class _Hiding:
-    """Hides the secrets of a client's settings in what librdkafka reports."""
+    """Masks the secrets of a client's settings in librdkafka's messages."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self._secrets = [str(value) for name, value in settings.items() if is_secret(name, "")]
@@ -96,7 +97,7 @@ class _Hiding:
 
 
 class _Log:
-    """What librdkafka logs with; it calls `log` only."""
+    """The logger for librdkafka, which only calls `log`."""
 
     def __init__(self, logger: logging.Logger, hiding: _Hiding) -> None:
         self._logger = logger
@@ -108,10 +109,10 @@ class _Log:
 
 
 def refusal(kind: Callable[..., Any], settings: Mapping[str, Any]) -> str:
-    """Return why librdkafka would refuse the settings, "" if it takes them. Nothing is connected to."""
+    """Return why librdkafka refuses the settings, or "". Does not connect."""
     tried = {name: value for name, value in settings.items() if name not in ("bootstrap.servers", "oauth_cb")}
     if "OAUTHBEARER" in (tried.get("sasl.mechanism"), tried.get("sasl.mechanisms")):
-        # With it, a client requests a token as soon as it is made.
+        # With it, a client requests a token on creation.
         tried["security.protocol"] = str(tried["security.protocol"]).upper().removeprefix("SASL_")
     try:
         new_client(kind, tried)
@@ -122,12 +123,13 @@ def refusal(kind: Callable[..., Any], settings: Mapping[str, Any]) -> str:
 
 
 def unused(kind: Callable[..., Any], settings: Mapping[str, Any]) -> list[str]:
-    """Return what librdkafka says about settings that such a client has no use for. Nothing is connected to. Raises
-    KafkaException for settings that it refuses."""
+    """Return librdkafka's warnings about unused settings. Does not connect. Raises KafkaException for settings that it
+    refuses.
+    """
     lines = _Lines()
-    log = logging.Logger("librdkafka")  # of its own: what it says here is wanted
+    log = logging.Logger("librdkafka")  # a separate logger, whose lines are wanted
     log.addHandler(lines)
-    kind(dict(settings), logger=log).poll(0)  # the lines are passed on within a poll
+    kind(dict(settings), logger=log).poll(0)  # a poll delivers the lines
     return [text for text in lines.texts if "will be ignored" in text]
 
 
@@ -141,14 +143,14 @@ class _Lines(logging.Handler):
 
 
 def client_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those settings that every client has: where the brokers are, and how it connects to them."""
+    """Return the settings that apply to every client: brokers and security."""
     wanted = ("bootstrap.servers", "client.id", "security.", "sasl.", "ssl.", "enable.ssl", "https.", "oauth_cb")
     return {name: value for name, value in settings.items() if name.startswith(wanted)}
 
 
 def _log() -> logging.Logger:
-    """Return the logger of librdkafka's own lines. It is silent unless it was given a level: what matters of them comes
-    by the callback for errors."""
+    """Return the logger of librdkafka's own lines. It is silent unless configured: important errors arrive by
+    callback."""
     log = logging.getLogger("librdkafka")
     if log.level == logging.NOTSET:
         log.setLevel(logging.CRITICAL)

@@ -1,4 +1,4 @@
-"""The headers of a record, whatever a producer has written into it."""
+"""Reads the headers of a record, whatever a producer wrote into them."""
 
 from typing import Any, Protocol
 
@@ -12,9 +12,10 @@ class Record(Protocol):
 
 
 def take_out_unreadable_headers(record: Record) -> bool:
-    """True if the record has none any more because a name is not UTF-8. Must be called before anything else asks for
-    the headers: to the client, names are text. It fails at one that is none, and at the next call it returns a null
-    pointer for it, which crashes the process that touches it."""
+    """Return True if the headers are unreadable because a name is not UTF-8. Call it before anything else reads the
+    headers: the client decodes names, fails at such a one, and on the next call returns a null pointer that crashes the
+    process.
+    """
     try:
         record.headers()
     except (SystemError, UnicodeDecodeError):

@@ -1,5 +1,6 @@
-"""Renewed certificates: noticed, checked, and only then used. librdkafka reads certificates once, when a client is
-made, so a renewed one takes a new client."""
+"""Detects renewed certificates, and uses them after checking them. librdkafka reads certificates once, when a client is
+created, so renewed ones need a new client.
+"""
 
 import logging
 import os
@@ -17,20 +18,20 @@ Look = tuple[tuple[int, ...], ...]  # of each file: device, inode, size and time
 
 
 class Inspection(Protocol):
-    """What is in the files, as Security reads them."""
+    """The content of the files, as Security reads them."""
 
     problems: list[Finding]
     warnings: list[Finding]
 
 
 class Clock(Protocol):
-    """Seconds that never go back."""
+    """Monotonic seconds."""
 
     def monotonic(self) -> float: ...
 
 
 class CertificateFiles:
-    """The files of TLS. `inspect` looks into them; the interval is in seconds. `section`: where the options are, for
+    """The TLS files. `inspect` reads them; the interval is in seconds. `section`: the path of the options, for
     the log."""
 
     def __init__(
@@ -48,16 +49,17 @@ class CertificateFiles:
         self._clock = clock
         self._used = self._seen = self._look()
         self._next_look = clock.monotonic() + interval
-        self._next_warning = clock.monotonic() + DAY  # the first one comes with the configuration
+        self._next_warning = clock.monotonic() + DAY  # the first content comes with the configuration
 
     def are_renewed(self) -> bool:
-        """Return True once after the files were replaced by others that can be used. Called often: it looks at the
-        files once in the interval."""
+        """Return True once after usable new files replaced the old ones. Call it often: it checks the files once per
+        interval.
+        """
         if self._clock.monotonic() < self._next_look:
             return False
         self._next_look = self._clock.monotonic() + self._interval
         look = self._look()
-        # A certificate and its key are two files, written one after the other: looked into when both rest.
+        # A certificate and its key are two files, written one after the other: read them once both stop changing.
         changed, self._seen = look != self._seen, look
         if changed:
             return False
@@ -69,7 +71,7 @@ class CertificateFiles:
         return False
 
     def _warn(self, inspection: Inspection) -> None:
-        """Log what is about to expire once a day: an agent may run for longer than its certificate."""
+        """Log certificates that expire soon once a day: an agent may run longer than its certificate."""
         self._next_warning = self._clock.monotonic() + DAY
         for option, message in inspection.warnings:
             logger.warning("%s.%s: %s", self._section, option, message)
@@ -78,15 +80,15 @@ class CertificateFiles:
         inspection = self._inspect()
         for option, message in inspection.problems:
             logger.warning(
-                "%s.%s: %s. The certificates that were read before remain in use; mend the files, and they are read "
-                "again",
+                "%s.%s: %s. The previous certificates remain in use; correct the files, and they are reloaded "
+                "automatically",
                 self._section,
                 option,
                 message,
             )
         if inspection.problems:
             return False
-        logger.info("the certificates of %s are renewed: the connections are made again", self._section)
+        logger.info("certificates of %s changed: reconnecting", self._section)
         self._warn(inspection)
         return True
 
@@ -95,8 +97,9 @@ class CertificateFiles:
 
 
 def renewals(options: Options, clock: Clock, section: str) -> Callable[[], bool]:
-    """Return a function that returns True once after certificates were renewed: never without TLS, without files, or
-    where it is disabled."""
+    """Return a function that returns True once after certificates were renewed; never without TLS, without files, or if
+    disabled.
+    """
     oauth = options.sasl.oauthbearer
     paths = tls.paths(options.ssl, *(oauth.certificate_authorities if oauth is not None else ()))
     interval = options.ssl.reload_interval
@@ -106,7 +109,7 @@ def renewals(options: Options, clock: Clock, section: str) -> Callable[[], bool]
 
 
 def never() -> bool:
-    """What there is in place of `are_renewed` where no certificates are read from files."""
+    """Return False: replaces `are_renewed` if no certificates are read from files."""
     return False
 
 

@@ -1,4 +1,4 @@
-"""`ssl`, `sasl` and `kerberos` -> librdkafka's settings, for the shipper's output and for the sink."""
+"""Converts `ssl`, `sasl` and `kerberos` to librdkafka's settings, for the shipper's output and the sink."""
 
 import importlib.util
 import os
@@ -14,24 +14,24 @@ from log_shipper.runtime.kafka import tls
 from log_shipper.runtime.kafka.security_options import AwsMskIamConfig, KerberosConfig, OauthbearerConfig, SaslConfig
 from log_shipper.runtime.kafka.tls_options import SslConfig
 
-# A suite of TLS 1.2 for keys that both sides were given beforehand. The client has none, so it offers no suite of
-# TLS 1.2 at all; OpenSSL takes no empty list, and librdkafka has no setting for the versions.
+# A TLS 1.2 suite for pre-shared keys. The client has none, so it offers no TLS 1.2 suite at all; OpenSSL accepts no
+# empty list, and librdkafka has no setting for the versions.
 NO_SUITE_OF_TLS_1_2 = "PSK-AES128-GCM-SHA256"
 AWS_MODULE = "aws_msk_iam_sasl_signer"
 AWS_LIBRARY = "pip install aws-msk-iam-sasl-signer-python"  # the extra aws-msk-iam
 NO_KERBEROS = (
-    "the installed client is built without Kerberos (GSSAPI), as all wheels of confluent-kafka are; build it with "
-    "'pip install --no-binary confluent-kafka confluent-kafka' beside a librdkafka that has it, or use username and "
+    "the installed client lacks Kerberos (GSSAPI), as do all wheels of confluent-kafka; build it with 'pip "
+    "install --no-binary confluent-kafka confluent-kafka' and a librdkafka with GSSAPI, or use username and "
     "password, or ssl.certificate"
 )
 
 
 class NoCredentials(Exception):
-    """Raised when AWS gives no credentials; the message has why, and what to check."""
+    """Raised when AWS provides no credentials; the message has the reason, and what to check."""
 
 
 class Options(Protocol):
-    """The options of a client that concern its security: those of `output.kafka`, and of the sink's `kafka`."""
+    """The security options of a client: of `output.kafka`, and of the sink's `kafka`."""
 
     @property
     def username(self) -> str | None: ...
@@ -50,8 +50,9 @@ class Options(Protocol):
 
 
 class Security:
-    """What the options mean to librdkafka. Files are read when it is made; `problems` has what is wrong, with the
-    option, and without problems `settings` is complete. `aws` is set where the client needs `AwsTokens` besides."""
+    """The options as librdkafka's settings. Creating it reads files; `problems` lists errors by option, and without
+    problems `settings` is complete. `aws` is set if the client also needs `AwsTokens`.
+    """
 
     def __init__(self, config: Options) -> None:
         self.settings: dict[str, Any] = {}
@@ -104,7 +105,7 @@ class Security:
         self.aws = aws
         if importlib.util.find_spec(AWS_MODULE) is None:
             self.problems.append(
-                ("sasl.mechanism", f"AWS_MSK_IAM needs a library that is not installed; install it: {AWS_LIBRARY}")
+                ("sasl.mechanism", f"AWS_MSK_IAM needs a library that is not installed: {AWS_LIBRARY}")
             )
 
     def _kerberos(self, kerberos: KerberosConfig) -> None:
@@ -113,7 +114,10 @@ class Security:
             self.problems.append(("kerberos", NO_KERBEROS))
         elif kerberos.config_path not in (None, read):
             self.problems.append(
-                ("kerberos.config_path", f"the Kerberos library reads {read}; start this program with KRB5_CONFIG set")
+                (
+                    "kerberos.config_path",
+                    (f"the Kerberos library reads {read}; set KRB5_CONFIG before starting this program"),
+                )
             )
         elif kerberos.keytab and not os.access(kerberos.keytab, os.R_OK):
             self.problems.append(("kerberos.keytab", f"{kerberos.keytab} cannot be read"))
@@ -145,7 +149,7 @@ class Security:
 
 @cache
 def has_kerberos() -> bool:
-    """True if the installed client is built with GSSAPI; librdkafka has no question for it that is not an attempt."""
+    """Return True if the installed client supports GSSAPI, which only an attempt shows."""
     try:
         Producer({"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "GSSAPI"})
     except KafkaException:
@@ -154,22 +158,24 @@ def has_kerberos() -> bool:
 
 
 class AwsTokens:
-    """What librdkafka calls for a token, from a thread of its own, when four fifths of the last one's time (15 minutes)
-    have passed. Raises ImportError where the library is not installed."""
+    """Provides tokens to librdkafka, which calls it on its own thread after four fifths of the last token's lifetime
+    (15 minutes). Raises ImportError if the library is not installed.
+    """
 
     def __init__(self, aws: AwsMskIamConfig, failed: Callable[[NoCredentials], None] = lambda error: None) -> None:
-        """`failed` is called, in the same thread, when there is no token; librdkafka asks again in ten seconds."""
+        """Provide tokens; `failed` is called on the same thread if there is none. librdkafka retries after ten
+        seconds."""
         from aws_msk_iam_sasl_signer import MSKAuthTokenProvider
         from botocore.exceptions import BotoCoreError, ClientError
 
         self._failed = failed
         self._signer = MSKAuthTokenProvider
-        # AttributeError: what the library raises where no credentials are found at all.
+        # AttributeError: raised by the library if it finds no credentials at all.
         self._errors = (BotoCoreError, ClientError, ValueError, AttributeError)
         self._aws = aws
 
     def fetch(self) -> tuple[str, float]:
-        """Return a token and when it expires. Raises NoCredentials."""
+        """Return a token and its expiry time. Raises NoCredentials."""
         aws = self._aws
         try:
             if aws.role_arn:
@@ -181,7 +187,7 @@ class AwsTokens:
         except self._errors as error:
             reason = "there are none" if isinstance(error, AttributeError) else str(error)
             raise NoCredentials(
-                f"AWS gives no credentials: {reason}; check the environment, the profile, or the role of this machine"
+                f"AWS provides no credentials: {reason}; check the environment, the profile, or this machine's role"
             ) from error
         return signed[0], signed[1] / 1000
 

@@ -1,4 +1,4 @@
-"""How a client of Kafka authenticates: SASL by password, by OAuth token, by AWS or by Kerberos. TLS is in `tls`."""
+"""Authentication of Kafka clients: SASL by password, OAuth token, AWS or Kerberos. TLS is in `tls`."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -12,18 +12,18 @@ PasswordMechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
 PASSWORD_MECHANISMS: tuple[PasswordMechanism, ...] = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 Mechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "AWS_MSK_IAM"]
 MECHANISMS: tuple[Mechanism, ...] = (*PASSWORD_MECHANISMS, "OAUTHBEARER", "AWS_MSK_IAM")
-# As librdkafka takes them: key=value, separated by commas.
+# librdkafka's format: key=value, separated by commas.
 _EXTENSION_NAME = re.compile("[A-Za-z]+")
 _EXTENSION_VALUE = re.compile("[!-+\\--~ \t]+")
 
 
 def parse_mechanism(text: str) -> Mechanism:
-    """Return the mechanism, whatever its case; "" is PLAIN. Raises ValueError."""
+    """Return the mechanism, ignoring case; "" is PLAIN. Raises ValueError."""
     for mechanism in MECHANISMS:
         if (text or "PLAIN").upper() == mechanism:
             return mechanism
     if text.upper() == "GSSAPI":
-        raise ValueError("GSSAPI is enabled by the section kerberos; remove sasl.mechanism")
+        raise ValueError("the section kerberos enables GSSAPI; remove sasl.mechanism")
     raise ValueError(f"{text!r} must be one of: {', '.join(MECHANISMS)}")
 
 
@@ -35,9 +35,9 @@ def http_address(text: str) -> Iterator[Finding]:
 def extensions(pairs: dict[str, str]) -> Iterator[Finding]:
     for name, value in pairs.items():
         if not _EXTENSION_NAME.fullmatch(name) or name == "auth":
-            yield name, "is not the name of an extension: it has letters only, and is not 'auth'"
+            yield name, "is not a valid extension name: use only letters, but not 'auth'"
         elif not _EXTENSION_VALUE.fullmatch(value):
-            yield name, f"{value!r} must not be empty, and must not contain a comma or characters outside of ASCII"
+            yield name, f"{value!r} must not be empty or contain commas or non-ASCII characters"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,33 +48,34 @@ class OauthbearerConfig:
     as_in: ClassVar = "token_endpoint_url: https://login.example.com/oauth2/token"
     token_endpoint_url: str = field(
         metadata={
-            "doc": "Where tokens are requested: the provider's token endpoint.",
+            "doc": "The token endpoint of the provider.",
             "check": http_address,
-            "missing": "name the token endpoint of the provider, as in https://login.example.com/oauth2/token",
+            "missing": "set the provider's token endpoint, as in https://login.example.com/oauth2/token",
         }
     )
     client_id: str = field(
-        metadata={"doc": "The client's name at the provider.", "check": not_blank, "missing": "the provider gives it"}
+        metadata={"doc": "The client id at the provider.", "check": not_blank, "missing": "issued by the provider"}
     )
     client_secret: Secret = field(
-        metadata={"doc": "The secret of `client_id`.", "check": not_blank, "missing": "the provider gives it"},
+        metadata={"doc": "The secret of `client_id`.", "check": not_blank, "missing": "issued by the provider"},
     )
-    scope: str = field(default="", metadata={"doc": "What the token is requested for; several separated by blanks."})
+    scope: str = field(default="", metadata={"doc": "The scopes of the token, separated by spaces."})
     extensions: dict[str, str] = field(
         default_factory=dict,
-        metadata={"doc": "Passed to the broker beside the token: `{logicalCluster: lkc-1}`.", "check": extensions},
+        metadata={
+            "doc": "Extensions sent to the broker with the token: `{logicalCluster: lkc-1}`.",
+            "check": extensions,
+        },
     )
     certificate_authorities: tuple[str, ...] = field(
         default=(),
-        metadata={
-            "doc": "PEM files of the authorities to trust at the provider, or their text; the system's when empty."
-        },
+        metadata={"doc": "PEM files or texts of the CAs to trust at the provider; the system's when empty."},
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AwsMskIamConfig:
-    """The client's identity in AWS, by the usual chain (environment, profile, role of the machine or the pod)."""
+    """The client's AWS identity, by the usual chain (environment, profile, role of the machine or pod)."""
 
     since: ClassVar = "0.2"
     as_in: ClassVar = "region: eu-central-1"
@@ -82,18 +83,20 @@ class AwsMskIamConfig:
         metadata={
             "doc": "The AWS region of the cluster.",
             "check": not_blank,
-            "missing": "name the region of the cluster, as in eu-central-1",
+            "missing": "set the region of the cluster, as in eu-central-1",
         }
     )
     profile: str | None = field(
-        default=None, metadata={"doc": "A named profile of the AWS configuration, in place of the default chain."}
+        default=None, metadata={"doc": "A named AWS profile, instead of the default credential chain."}
     )
-    role_arn: str | None = field(default=None, metadata={"doc": "A role to assume, in place of the default chain."})
-    role_session_name: str = field(default="shipper", metadata={"doc": "The name of the session with `role_arn`."})
+    role_arn: str | None = field(
+        default=None, metadata={"doc": "A role to assume, instead of the default credential chain."}
+    )
+    role_session_name: str = field(default="shipper", metadata={"doc": "The session name for `role_arn`."})
 
     def check(self) -> Iterator[Finding]:
         if self.profile and self.role_arn:
-            yield "role_arn", "given beside profile; keep one"
+            yield "role_arn", "conflicts with profile; set only one of them"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,8 +104,8 @@ class SaslConfig:
     mechanism: Annotated[Mechanism, parse_mechanism] = field(
         default="PLAIN",
         metadata={
-            "doc": "The SASL mechanism: PLAIN and SCRAM for username and password, OAUTHBEARER for a token of an "
-            "OpenID Connect provider, AWS_MSK_IAM for Amazon MSK."
+            "doc": "The SASL mechanism: PLAIN or SCRAM (user name and password), OAUTHBEARER (OpenID Connect token), "
+            "or AWS_MSK_IAM (Amazon MSK)."
         },
     )
     oauthbearer: OauthbearerConfig | None = field(default=None)
@@ -116,30 +119,31 @@ class SaslConfig:
             if given and self.mechanism != mechanism:
                 yield (
                     name,
-                    f"of no use with mechanism {self.mechanism}; set 'sasl.mechanism: {mechanism}', or remove it",
+                    f"has no effect with mechanism {self.mechanism}; set 'sasl.mechanism: {mechanism}', or remove it",
                 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KerberosConfig:
-    """Works where the installed client is built with Kerberos (GSSAPI), which its wheels from PyPI are not."""
+    """Kerberos: requires a client built with GSSAPI, unlike the wheels on PyPI."""
 
     enabled: bool = field(default=True, metadata={"doc": "Whether Kerberos is used."})
     auth_type: Literal["password", "keytab"] | None = field(
-        default=None, metadata={"doc": "Must be keytab: librdkafka has no Kerberos by password."}
+        default=None, metadata={"doc": "Must be keytab: librdkafka does not support Kerberos passwords."}
     )
     config_path: str | None = field(
-        default=None, metadata={"doc": "Must be what the Kerberos library reads: KRB5_CONFIG, else /etc/krb5.conf."}
+        default=None,
+        metadata={"doc": "Must be the file that the Kerberos library reads: KRB5_CONFIG, else /etc/krb5.conf."},
     )
-    service_name: str = field(default="kafka", metadata={"doc": "The broker's service in its principal."})
+    service_name: str = field(default="kafka", metadata={"doc": "The service name in the broker's principal."})
     username: str | None = field(default=None, metadata={"doc": "The principal, without its realm."})
     password: Secret | None = field(default=None, metadata={"doc": "Not supported: use a keytab."})
-    keytab: str | None = field(default=None, metadata={"doc": "File with the principal's keys."})
+    keytab: str | None = field(default=None, metadata={"doc": "File with the keys of the principal."})
     realm: str | None = field(
-        default=None, metadata={"doc": "The principal's realm; by default the Kerberos library's own."}
+        default=None, metadata={"doc": "The realm of the principal; the Kerberos library's default when absent."}
     )
     enable_krb5_fast: bool = field(
-        default=False, metadata={"doc": "Must be false: the Kerberos library negotiates FAST by itself."}
+        default=False, metadata={"doc": "Must be false: the Kerberos library negotiates FAST itself."}
     )
 
     def check(self) -> Iterator[Finding]:
@@ -148,15 +152,15 @@ class KerberosConfig:
         if self.auth_type == "password" or self.password:
             yield (
                 "auth_type",
-                "librdkafka has no Kerberos by password; use 'auth_type: keytab', with keytab and username",
+                "librdkafka does not support Kerberos passwords; use 'auth_type: keytab', with keytab and username",
             )
             return
         if not self.username:
-            yield "username", "missing; Kerberos needs the name of the principal"
+            yield "username", "missing; Kerberos needs the principal's name"
         if not self.keytab:
-            yield "keytab", "missing; Kerberos needs the file with the principal's keys"
+            yield "keytab", "missing; Kerberos needs the principal's keytab file"
         if self.enable_krb5_fast:
-            yield "enable_krb5_fast", "not supported; the Kerberos library negotiates FAST by itself: remove it"
+            yield "enable_krb5_fast", "not supported; the Kerberos library negotiates FAST itself: remove it"
 
     @property
     def principal(self) -> str:
@@ -166,17 +170,17 @@ class KerberosConfig:
 def credentials(
     username: str | None, password: Secret | None, sasl: SaslConfig, kerberos: KerberosConfig | None, *, tls: bool
 ) -> Iterator[Finding]:
-    """Check what `username` and `password` need, and what has no use for them."""
+    """Check what `username` and `password` need, and that they have an effect."""
     by_password = sasl.mechanism in PASSWORD_MECHANISMS
     if kerberos is not None and kerberos.enabled:
         if username or not by_password:
-            yield "kerberos", "given beside username or sasl.mechanism; keep one of them"
+            yield "kerberos", "conflicts with username or sasl.mechanism; keep one of them"
         return
     if not by_password:
         if username or password:
-            yield "username", f"of no use with 'sasl.mechanism: {sasl.mechanism}'; remove username and password"
+            yield "username", f"has no effect with 'sasl.mechanism: {sasl.mechanism}'; remove username and password"
         if sasl.mechanism == "AWS_MSK_IAM" and not tls:
-            yield "ssl", "missing; Amazon MSK takes IAM over TLS only: add 'ssl.enabled: true'"
+            yield "ssl", "missing; Amazon MSK accepts IAM only over TLS: add 'ssl.enabled: true'"
         return
     yield from password_of_user(username, password)
 
@@ -184,7 +188,7 @@ def credentials(
 def unused_mechanism(
     sasl: SaslConfig, username: str | None, raw: Mapping[str, str | int | float | bool]
 ) -> Iterator[Finding]:
-    """Remark that a mechanism was chosen, and no user; `raw` are librdkafka's own settings."""
+    """Warn of a mechanism without a user; `raw` are librdkafka's own settings."""
     if sasl.mechanism.startswith("SCRAM") and not (username or "sasl.username" in raw):
         yield "sasl.mechanism", "has no effect without username: the client does not authenticate"
 

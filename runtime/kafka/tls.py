@@ -1,7 +1,7 @@
-"""What is in the files of `ssl`: read once, checked, and handed to librdkafka as the text that was checked.
+"""The content of the `ssl` files: read once, checked, and passed to librdkafka as the checked text.
 
-So a file that is replaced between the check and the use cannot make a pair that does not match. `cryptography` and
-Python's `ssl` are imported here only when TLS is on: they take 40 ms and 4 MB.
+A file that is replaced between check and use therefore cannot create a mismatched pair. `cryptography` and Python's
+`ssl` are imported only with TLS: they take 40 ms and 4 MB.
 """
 
 import base64
@@ -23,18 +23,18 @@ from log_shipper.runtime.kafka.tls_options import SslConfig, is_pem
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate
 
-# Long enough for a weekend and the holidays around it.
+# Long enough for a weekend with holidays around it.
 SOON = timedelta(days=14)
-# Where Linux distributions keep the authorities; the wheel's own OpenSSL looks there, too.
+# The CA paths of Linux distributions; the wheel's own OpenSSL also uses them.
 BUNDLES = ("/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem")
-# A key without the lines that begin and end it: no path, although nothing else can be made of it.
+# A key without its BEGIN and END lines: not a path, although it is unusable.
 _BARE_KEY = re.compile(r"[A-Za-z0-9+=\s][A-Za-z0-9+/=\s]{59,}")
 CERTIFICATE = re.compile(b"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
 
 
 @dataclass(slots=True)
 class TlsFiles:
-    """The texts that a TLS connection needs, and what is wrong with them: (option below ssl, message)."""
+    """The texts for a TLS connection, and their errors: (option below ssl, message)."""
 
     authorities: str = ""  # empty: the system's
     certificate: str = ""
@@ -45,7 +45,7 @@ class TlsFiles:
 
 
 def read(ssl: SslConfig, now: datetime) -> TlsFiles:
-    """Return what the files contain, with all problems at once; nothing is raised."""
+    """Return the content of the files, with all problems at once; nothing is raised."""
     files = TlsFiles()
     _read_authorities(ssl, files, now)
     if ssl.certificate and ssl.key:
@@ -63,7 +63,7 @@ def paths(ssl: SslConfig, *others: str) -> tuple[str, ...]:
 def read_authorities(
     values: Sequence[str], option: str, files: TlsFiles, now: datetime
 ) -> tuple[str, list["Certificate"]]:
-    """Return the text of authorities, and their certificates; problems are added to `files`."""
+    """Return the CA texts and certificates; problems are added to `files`."""
     texts: list[str] = []
     certificates: list[Certificate] = []
     for index, value in enumerate(values):
@@ -86,22 +86,22 @@ def _read_authorities(ssl: SslConfig, files: TlsFiles, now: datetime) -> None:
 
 
 def _pinned(ssl: SslConfig, trusted: list["Certificate"], files: TlsFiles) -> list["Certificate"]:
-    """Return those of the authorities that the options let be trusted."""
+    """Return the CAs that the options allow."""
     way_out = (
-        "add the authority's own file to certificate_authorities; "
-        "'openssl s_client -showcerts -connect HOST:PORT' prints what the broker sends"
+        "add the CA's own file to certificate_authorities; 'openssl s_client -showcerts -connect HOST:PORT' "
+        "prints the broker's certificates"
     )
     fingerprint = ssl.ca_trusted_fingerprint
     if fingerprint:
         matching = [authority for authority in trusted if _fingerprint(authority) == fingerprint]
         if not matching:
-            files.problems.append(("ca_trusted_fingerprint", f"no trusted authority has it; {way_out}"))
-        # As in Filebeat, it adds to authorities that are named, and replaces the system's.
+            files.problems.append(("ca_trusted_fingerprint", f"no trusted CA has it; {way_out}"))
+        # As in Filebeat, it adds to configured CAs, and replaces the system's.
         trusted = trusted if ssl.certificate_authorities else matching
     if ssl.ca_sha256:
         trusted = [authority for authority in trusted if _pin(authority) in ssl.ca_sha256]
         if not trusted and not files.problems:
-            files.problems.append(("ca_sha256", f"no trusted authority has a public key with this SHA-256; {way_out}"))
+            files.problems.append(("ca_sha256", f"no trusted CA has a public key with this SHA-256; {way_out}"))
     return trusted
 
 
@@ -125,7 +125,7 @@ def _public_key(key: object) -> bytes:
 def _system_authorities() -> list["Certificate"]:
     read: list[Certificate] = []
     for pem in CERTIFICATE.findall(_bundle()):
-        with suppress(ValueError):  # some are older than today's rules
+        with suppress(ValueError):  # some predate current rules
             read += _parsed(pem)
     return read
 
@@ -139,7 +139,7 @@ def _parsed(pem: bytes) -> list["Certificate"]:
 
 
 def _bundle() -> bytes:
-    """Return the system's authorities, b"" if they are not found."""
+    """Return the system's CAs, or b"" if not found."""
     import ssl as openssl
 
     for path in (openssl.get_default_verify_paths().cafile, *BUNDLES):
@@ -179,16 +179,16 @@ def _check_key(ssl: SslConfig, key: Secret, chain: list["Certificate"], files: T
     try:
         private = load_pem_private_key(files.key.encode(), files.passphrase.encode() if encrypted else None)
     except UnsupportedAlgorithm:
-        return  # librdkafka's OpenSSL may know it
+        return  # librdkafka's OpenSSL may support it
     except (ValueError, TypeError):
         if encrypted:
-            files.problems.append((given, f"is not the passphrase of {_name_of_key(key)}, or that file is damaged"))
+            files.problems.append((given, f"wrong passphrase for {_name_of_key(key)}, or the file is damaged"))
         else:
-            files.problems.append(("key", f"{_name_of_key(key)} contains no private key in PEM that can be read"))
+            files.problems.append(("key", f"{_name_of_key(key)} contains no readable private key in PEM"))
         return
     if chain and _public_key(private.public_key()) != _public_key(chain[0].public_key()):
         files.problems.append(
-            ("key", f"{_name_of_key(key)} is not the key of the certificate in {_name(ssl.certificate or '')}")
+            ("key", f"{_name_of_key(key)} does not match the certificate in {_name(ssl.certificate or '')}")
         )
 
 
@@ -200,7 +200,7 @@ def _certificates(text: str, value: str, where: str, files: TlsFiles) -> list["C
     except ValueError:
         if _openssl_reads(text):
             return []  # cryptography is stricter
-        kind = "a private key, and no certificate" if "PRIVATE KEY-----" in text else "no certificate in PEM"
+        kind = "a private key, but no certificate" if "PRIVATE KEY-----" in text else "no certificate in PEM"
         files.problems.append((where, f"{_name(value)} contains {kind} that can be read"))
         return []
 
@@ -216,11 +216,11 @@ def _openssl_reads(text: str) -> bool:
 
 
 def _check_validity(certificate: "Certificate", value: str, where: str, files: TlsFiles, now: datetime) -> None:
-    """Warn, and no more: it may be renewed while the client runs, and the clock may be wrong at boot."""
+    """Warn only: it may be renewed while the client runs, and the clock may be wrong at boot."""
     begins, ends = certificate.not_valid_before_utc, certificate.not_valid_after_utc
     subject = certificate.subject.rfc4514_string() or "its certificate"
     if now >= ends:
-        message = f"expired on {ends:%Y-%m-%d %H:%M} UTC, and is refused: renew it"
+        message = f"expired on {ends:%Y-%m-%d %H:%M} UTC and is refused: renew it"
     elif now < begins:
         message = f"is not valid before {begins:%Y-%m-%d %H:%M} UTC; check this host's clock"
     elif ends - now < SOON:
@@ -231,13 +231,13 @@ def _check_validity(certificate: "Certificate", value: str, where: str, files: T
 
 
 def _text(value: str, where: str, files: TlsFiles, name: str = "") -> str:
-    """Return the text of a file, or the text itself; "" with a problem, which has the name in place of the path."""
+    """Return the text of a file, or an inline text; "" with a problem, which shows the name instead of the path."""
     if is_pem(value):
         return value + "\n"
     try:
         text = read_plain(value).decode("utf-8", "replace")
     except OSError as error:
-        files.problems.append((where, f"{name or _name(value)} cannot be read: {error.strerror}"))
+        files.problems.append((where, f"cannot read {name or _name(value)}: {error.strerror}"))
         return ""
     if not text.strip() and where != "key_passphrase_path":
         files.problems.append((where, f"{name or value} is empty"))
@@ -246,7 +246,7 @@ def _text(value: str, where: str, files: TlsFiles, name: str = "") -> str:
 
 
 def _name(value: str) -> str:
-    """Return the path for a message; never a text that was given in its place, which may be a key."""
+    """Return the path for a message; never an inline text, which may be a key."""
     return "the text given" if is_pem(value) or _BARE_KEY.fullmatch(value) else value
 
 

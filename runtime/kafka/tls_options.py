@@ -1,4 +1,4 @@
-"""`ssl`: TLS with Filebeat's options. What is in the files that they name is checked by `runtime/kafka/tls.py`."""
+"""`ssl`: TLS with Filebeat's options. `runtime/kafka/tls.py` checks the files that they name."""
 
 import base64
 import binascii
@@ -11,7 +11,7 @@ from log_shipper.config.text.checks import Finding, not_blank
 from log_shipper.config.text.secrets import Secret
 from log_shipper.config.text.units import Duration
 
-# Filebeat's names of the suites up to TLS 1.2 -> OpenSSL's, which are accepted too.
+# Filebeat's names of the suites up to TLS 1.2 -> OpenSSL's, which are accepted, too.
 SUITES = {
     "ECDHE-ECDSA-AES-128-CBC-SHA": "ECDHE-ECDSA-AES128-SHA",
     "ECDHE-ECDSA-AES-128-CBC-SHA256": "ECDHE-ECDSA-AES128-SHA256",
@@ -44,19 +44,19 @@ VerificationMode = Literal["full", "strict", "certificate", "none"]
 
 
 def parse_suite(text: str) -> str:
-    """Return OpenSSL's name of a cipher suite; the suites of TLS 1.3 have one name only. Raises ValueError."""
+    """Return OpenSSL's name of a cipher suite; TLS 1.3 suites have only one name. Raises ValueError."""
     name = text.strip().upper()
     if name.replace("_", "-") in TLS_1_3_SUITES:
         return name.replace("_", "-")
     if name in SUITES or name in _OPENSSL_SUITES:
         return SUITES.get(name, name)
     if _BROKEN.search(name):
-        raise ValueError(f"{text!r} is broken, and OpenSSL does not have it any more; leave it out")
-    raise ValueError(f"{text!r} is not a cipher suite that is known here; known: {', '.join(SUITES)}")
+        raise ValueError(f"{text!r} is insecure, and OpenSSL no longer supports it; remove it")
+    raise ValueError(f"{text!r} is not a supported cipher suite; supported: {', '.join(SUITES)}")
 
 
 def parse_protocol(text: str) -> Protocol:
-    """Return the version of TLS; Filebeat has two names for the first. Raises ValueError."""
+    """Return the TLS version; Filebeat has two names for the first. Raises ValueError."""
     for protocol in PROTOCOLS:
         if text.strip().lower() in (protocol.lower(), protocol.lower().removesuffix(".0")):
             return protocol
@@ -64,7 +64,7 @@ def parse_protocol(text: str) -> Protocol:
 
 
 def parse_fingerprint(text: str) -> str:
-    """Return a SHA-256 in small hexadecimal digits, without the colons that openssl writes. Raises ValueError."""
+    """Return a SHA-256 in lower-case hexadecimal digits, without the colons that openssl writes. Raises ValueError."""
     digits = text.strip().replace(":", "").lower()
     if not re.fullmatch("[0-9a-f]{64}", digits):
         raise ValueError(f"{text!r} must be the SHA-256 of a certificate: 64 hexadecimal digits")
@@ -78,30 +78,28 @@ def pins(values: tuple[str, ...]) -> Iterator[Finding]:
         except (binascii.Error, ValueError):
             size = 0
         if size != 32:
-            yield f"[{index}]", f"{value!r} must be the SHA-256 of an authority's public key, in base64"
+            yield f"[{index}]", f"{value!r} must be the SHA-256 of a CA's public key, in base64"
 
 
 def is_pem(value: str) -> bool:
-    """True if the value is the text itself, not the path of a file with it."""
+    """Return True if the value is the text itself instead of a path."""
     return value.lstrip().startswith("-----BEGIN ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientSslConfig:
-    """What every client of Kafka has. As in Filebeat, any section but one with `enabled: false` turns TLS on."""
+    """The TLS options of every Kafka client. As in Filebeat, any section except `enabled: false` enables TLS."""
 
     enabled: bool | None = field(
         default=None,
-        metadata={"doc": "Whether TLS is used; when absent, it is used if any other option of ssl is set."},
+        metadata={"doc": "Enables TLS; by default, any other option of ssl enables it."},
     )
     certificate_authorities: tuple[str, ...] = field(
         default=(),
-        metadata={"doc": "PEM files of the authorities to trust, or their text; the system's authorities when empty."},
+        metadata={"doc": "PEM files or texts of the CAs to trust; the system's when empty."},
     )
-    certificate: str | None = field(
-        default=None, metadata={"doc": "PEM file of the client's certificate, or its text."}
-    )
-    key: Secret | None = field(default=None, metadata={"doc": "PEM file of the client's private key, or its text."})
+    certificate: str | None = field(default=None, metadata={"doc": "PEM file or text of the client certificate."})
+    key: Secret | None = field(default=None, metadata={"doc": "PEM file or text of the client's private key."})
     key_passphrase: Secret | None = field(default=None, metadata={"doc": "The passphrase of the private key."})
     key_passphrase_path: str | None = field(
         default=None,
@@ -110,8 +108,8 @@ class ClientSslConfig:
     verification_mode: VerificationMode = field(
         default="full",
         metadata={
-            "doc": "How the broker's certificate is verified: fully (full, strict), without the host name "
-            "(certificate), not at all (none)."
+            "doc": "How the broker's certificate is verified: completely (full, strict), without the host name "
+            "(certificate), or not at all (none)."
         },
     )
 
@@ -121,7 +119,7 @@ class ClientSslConfig:
         if self.key is not None and self.certificate is None:
             yield "certificate", "missing; a private key needs its certificate"
         if self.key_passphrase and self.key_passphrase_path:
-            yield "key_passphrase_path", "given beside key_passphrase; keep one"
+            yield "key_passphrase_path", "conflicts with key_passphrase; set only one of them"
 
     def converted(self) -> Self:
         return replace(self, enabled=True) if self.enabled is None and self != type(self)() else self
@@ -132,9 +130,9 @@ class CertificateReload:
     since: ClassVar = "0.2"
     enabled: bool = field(
         default=True,
-        metadata={"doc": "Whether certificates, keys and authorities are read again when their files change."},
+        metadata={"doc": "Reloads certificates, keys and CAs when their files change."},
     )
-    reload_interval: Duration = field(default=5.0, metadata={"doc": "How often the files are looked at.", "min": 0.1})
+    reload_interval: Duration = field(default=5.0, metadata={"doc": "How often the files are checked.", "min": 0.1})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,11 +140,9 @@ class RestartOnChange:
     """The name of `certificate_reload` until Filebeat 9.3."""
 
     since: ClassVar = "0.2"
-    enabled: bool = field(
-        default=False, metadata={"doc": "Not needed: `certificate_reload` does it, without a restart."}
-    )
+    enabled: bool = field(default=False, metadata={"doc": "Ignored: `certificate_reload` needs no restart."})
     period: Duration | None = field(
-        default=None, metadata={"doc": "The same as `certificate_reload.reload_interval`.", "min": 0.1}
+        default=None, metadata={"doc": "Same as `certificate_reload.reload_interval`.", "min": 0.1}
     )
 
 
@@ -155,29 +151,29 @@ class SslConfig(ClientSslConfig):
     supported_protocols: tuple[Annotated[Protocol, parse_protocol], ...] = field(
         default=(),
         metadata={
-            "doc": "The versions of TLS that may be used: TLSv1.2 and TLSv1.3, or TLSv1.3 alone; both when empty. "
-            "OpenSSL does not connect with older ones."
+            "doc": "Allowed TLS versions: TLSv1.2 and TLSv1.3, or only TLSv1.3; both when empty. OpenSSL no longer "
+            "connects with older ones."
         },
     )
     cipher_suites: tuple[Annotated[str, parse_suite], ...] = field(
         default=(),
         metadata={
-            "doc": "The cipher suites for TLS 1.2, by Filebeat's or OpenSSL's names; OpenSSL's default when empty. "
-            "Those of TLS 1.3 cannot be chosen, as in Filebeat."
+            "doc": "Cipher suites for TLS 1.2, by Filebeat's or OpenSSL's names; OpenSSL's default when empty. TLS 1.3 "
+            "suites cannot be chosen, as in Filebeat."
         },
     )
     curve_types: tuple[Curve, ...] = field(
-        default=(), metadata={"doc": "The curves for the exchange of keys, the first preferred; OpenSSL's when empty."}
+        default=(), metadata={"doc": "Key exchange curves, the preferred one first; OpenSSL's default when empty."}
     )
     renegotiation: Literal["never", "once", "freely"] = field(
         default="never",
-        metadata={"doc": "Makes no difference: a Kafka broker never renegotiates, and TLS 1.3 has no renegotiation."},
+        metadata={"doc": "Has no effect: Kafka brokers never renegotiate, and TLS 1.3 has no renegotiation."},
     )
     ca_sha256: tuple[str, ...] = field(
         default=(),
         metadata={
             "since": "0.2",
-            "doc": "Only those authorities are trusted whose public key has one of these SHA-256 (base64).",
+            "doc": "Trusts only CAs whose public key has one of these SHA-256 hashes (base64).",
             "check": pins,
         },
     )
@@ -185,48 +181,51 @@ class SslConfig(ClientSslConfig):
         default=None,
         metadata={
             "since": "0.2",
-            "doc": "SHA-256 (hexadecimal) of the certificate of an authority that must be among the trusted ones; "
-            "without `certificate_authorities`, it alone is trusted.",
+            "doc": "SHA-256 (hexadecimal) of a CA certificate that must be among the trusted ones; without "
+            "`certificate_authorities`, only it is trusted.",
         },
     )
     certificate_reload: CertificateReload = field(default_factory=CertificateReload)
     restart_on_cert_change: RestartOnChange = field(default_factory=RestartOnChange)
 
     def check(self) -> Iterator[Finding]:
-        # With its name: slots=True creates a second class, and super() would refer to the first.
+        # Names the class explicitly: slots=True creates a second class, and super() would refer to the first.
         yield from ClientSslConfig.check(self)
         if self.supported_protocols and "TLSv1.3" not in self.supported_protocols:
             newest = max(self.supported_protocols)
             if newest == "TLSv1.2":
-                yield "supported_protocols", "the client cannot leave out TLSv1.3: add it, or leave the option out"
+                yield "supported_protocols", "the client cannot exclude TLSv1.3: add it, or remove the option"
             else:
-                yield "supported_protocols", f"OpenSSL does not connect with {newest} any more: add TLSv1.2 and TLSv1.3"
+                yield "supported_protocols", f"OpenSSL no longer connects with {newest}: add TLSv1.2 and TLSv1.3"
         elif self.only_tls_1_3 and self.suites:
-            yield "cipher_suites", "those of TLS 1.2 are of no use without TLSv1.2 in supported_protocols; remove them"
+            yield "cipher_suites", "TLS 1.2 suites have no effect without TLSv1.2 in supported_protocols; remove them"
         if self.verification_mode == "none":
             for name in ("ca_sha256", "ca_trusted_fingerprint"):
                 if getattr(self, name):
-                    yield name, "nothing is verified with 'verification_mode: none'; remove one of the two"
+                    yield (
+                        name,
+                        ("conflicts with 'verification_mode: none', which verifies nothing; remove one of the two"),
+                    )
 
     def remarks(self) -> Iterator[Finding]:
         if {"TLSv1.0", "TLSv1.1"} & set(self.supported_protocols):
             yield (
                 "supported_protocols",
-                "OpenSSL does not connect with TLSv1.0 and TLSv1.1 any more; the others are used",
+                "OpenSSL no longer connects with TLSv1.0 and TLSv1.1; the other versions are used",
             )
         if set(self.cipher_suites) & set(TLS_1_3_SUITES):
-            yield "cipher_suites", "all suites of TLS 1.3 are offered, as in Filebeat; they cannot be chosen"
+            yield "cipher_suites", "all TLS 1.3 suites are offered, as in Filebeat; they cannot be chosen"
         if self.renegotiation != "never":
-            yield "renegotiation", "a Kafka broker never renegotiates"
+            yield "renegotiation", "Kafka brokers never renegotiate"
         if self.restart_on_cert_change != RestartOnChange():
             yield (
                 "restart_on_cert_change",
-                "it is now certificate_reload, which needs no restart and is enabled already",
+                "now certificate_reload, which needs no restart and is on by default",
             )
 
     @property
     def suites(self) -> tuple[str, ...]:
-        """Return the suites of TLS 1.2 that are wanted."""
+        """Return the configured TLS 1.2 suites."""
         return tuple(suite for suite in self.cipher_suites if suite not in TLS_1_3_SUITES)
 
     @property
@@ -236,7 +235,7 @@ class SslConfig(ClientSslConfig):
 
     @property
     def reload_interval(self) -> float | None:
-        """Return how often the files are looked at, in seconds; None for never."""
+        """Return the interval for checking the files, in seconds; None for never."""
         if not self.certificate_reload.enabled:
             return None
         return self.restart_on_cert_change.period or self.certificate_reload.reload_interval

@@ -1,8 +1,4 @@
-"""The log in files that the program rotates itself.
-
-No trouble with the disk may stop the program, or take its memory: a line that cannot be written is lost, which is
-reported on stderr at most once a minute, and the next line is tried with the file opened again.
-"""
+"""Log files that the program rotates itself."""
 
 import errno
 import logging
@@ -19,19 +15,20 @@ from pathlib import Path
 from log_shipper.runtime.logs.throttle import Throttle
 
 SYSLOG = "/dev/log"
-_MISSING = "the program continues, and lines of its log are missing"
-_SYSLOG_PATIENCE = 0.2  # seconds: a syslog daemon that hangs must not hang the program
+_MISSING = "the program continues, but log lines are lost"
+_SYSLOG_PATIENCE = 0.2  # seconds: a hanging syslog daemon must not hang the program
 STDERR = 2  # the descriptor
 _HOUR = 3600
-# Intervals that follow the local clock; what has to differ for the next one to begin. Others are counted from 1970.
+# Intervals of the local clock, and what differs between two of them. Others are counted from 1970.
 _ALIGNED = {60: 5, _HOUR: 4, 24 * _HOUR: 3, 30 * 24 * _HOUR: 2, 365 * 24 * _HOUR: 1}
 _WEEK = 7 * 24 * _HOUR
 
 
 @dataclass(frozen=True, slots=True)
 class LogFile:
-    """`path.1` to `path.keep` are the rotated files, the newest first. `interval`: seconds, 0 for size alone.
-    `takes_stderr`: what anything in the process writes to standard error goes to the file, too."""
+    """How log files are rotated. `path.1` to `path.keep` are the rotated files, newest first. `interval`: seconds, 0
+    for size alone. `takes_stderr`: everything written to standard error goes to the file, too.
+    """
 
     path: Path
     most_bytes: int = 10 * 1024**2
@@ -43,14 +40,14 @@ class LogFile:
 
 
 class LogFileHandler(RotatingFileHandler):
-    """Writes to a file, and rotates it by size, at intervals and at the start."""
+    """Writes to a file, and rotates it by size, at intervals and at startup."""
 
     def __init__(self, file: LogFile, now: Callable[[], float] = time.time) -> None:
-        """Raises OSError if the file cannot be opened."""
+        """Open the file. Raises OSError."""
         self._file = file
         self._now = now
         self._throttle = Throttle()
-        # Standard error as it was: to be restored, and for what cannot be written to the file.
+        # The original standard error, to be restored, and used if the file cannot be written.
         self._stderr = os.dup(STDERR) if file.takes_stderr else None
         file.path.parent.mkdir(parents=True, exist_ok=True)
         size = file.path.stat().st_size if file.path.exists() else 0
@@ -62,7 +59,7 @@ class LogFileHandler(RotatingFileHandler):
             self.doRollover()
 
     def _open(self) -> TextIOWrapper:
-        # O_NONBLOCK: a named pipe without a reader is an error then, and not waited for.
+        # O_NONBLOCK: a named pipe without a reader raises an error instead of blocking.
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK
         descriptor = os.open(self.baseFilename, flags, self._file.mode)
         if self._stderr is not None:
@@ -89,12 +86,17 @@ class LogFileHandler(RotatingFileHandler):
         self._period = self._period_of(self._now())
         try:
             super().doRollover()
-        except OSError:  # the file can be written, and those beside it not
-            _report(f"cannot rotate {self.baseFilename}", "it grows until that succeeds", self._throttle, self._stderr)
+        except OSError:  # the file is writable, but not its directory
+            _report(
+                f"cannot rotate {self.baseFilename}",
+                "the file grows until rotation succeeds",
+                self._throttle,
+                self._stderr,
+            )
             self.stream = self.stream or self._open()
 
     def handleError(self, record: logging.LogRecord) -> None:
-        # What the stream has buffered would be written later, behind lines that were written by then.
+        # The stream's buffered text would be written later, after newer lines.
         self._give_up_stream()
         _report(f"cannot write the log to {self.baseFilename}", _MISSING, self._throttle, self._stderr)
 
@@ -111,7 +113,7 @@ class LogFileHandler(RotatingFileHandler):
                 stream.close()
 
     def _period_of(self, moment: float) -> object:
-        """Return what is the same for all moments of one interval."""
+        """Return a value that is equal for all times within one interval."""
         interval = self._file.interval
         local = time.localtime(moment)
         if interval == _WEEK:
@@ -122,19 +124,19 @@ class LogFileHandler(RotatingFileHandler):
 
 
 class LocalSyslogHandler(SysLogHandler):
-    """Writes to the syslog of this machine."""
+    """Writes to the local syslog."""
 
     def __init__(self, name: str, address: str = SYSLOG) -> None:
-        """Raises OSError if nothing listens there."""
+        """Connect. Raises OSError if nothing listens."""
         self._throttle = Throttle()
         super().__init__(address, facility=SysLogHandler.LOG_DAEMON)
         self.ident = f"{name}[{os.getpid()}]: "
-        if vars(self)["socket"].fileno() < 0:  # the library takes that for no error
+        if vars(self)["socket"].fileno() < 0:  # the library does not treat that as an error
             os.stat(address)
             raise ConnectionRefusedError(errno.ECONNREFUSED, os.strerror(errno.ECONNREFUSED), address)
 
     def _connect_unixsocket(self, address: str) -> None:
-        # Called at the start and for each reconnection; types know neither it nor the attribute.
+        # Called at startup and for each reconnection; the type stubs lack it and the attribute.
         super()._connect_unixsocket(address)  # type: ignore[misc]
         vars(self)["socket"].settimeout(_SYSLOG_PATIENCE)
 
@@ -143,7 +145,7 @@ class LocalSyslogHandler(SysLogHandler):
 
 
 def _report(what: str, effect: str, throttle: Throttle, stderr: int | None = None) -> None:
-    """`stderr`: a descriptor, where standard error itself goes to the file that makes trouble."""
+    """`stderr`: a descriptor, for when standard error itself goes to the failing file."""
     error = sys.exc_info()[1]
     if throttle.is_due():
         reason = getattr(error, "strerror", None) or error

@@ -1,27 +1,18 @@
-"""Decides which messages of a log are logged, and which are only counted because they repeat others.
-
-A message that is new is logged at once. The same one again within a minute (same logger, text and fields) is counted,
-and the count is logged at the end of that minute, and of each further one in which it was repeated. Of warnings and
-errors that differ in their arguments alone, RATE are logged in a minute and the others are counted together.
-
-So that neither the begin nor the end of an incident is delayed, a caller may mark a message: with EACH it is logged
-whatever was logged before, as what reports lost bytes or answers a person; with END, too, and what the same package
-repeats afterwards is a new incident.
-"""
+"""Decides which messages are logged, and which are only counted as repeats."""
 
 import logging
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-MARK = "folding"  # the attribute of a log record that has one of the marks below
+MARK = "folding"  # attribute of a log record with one of the marks below
 EACH = {MARK: "each"}  # the `extra` of a call
 END = {MARK: "end"}
 
 WINDOW = 60.0  # seconds
-RATE = 50  # messages with one template that are logged in a window
-MAX_MESSAGES = 1000  # messages that are remembered; of more, the oldest is forgotten
-MAX_CHARACTERS = 2000  # characters of a message that are remembered
+RATE = 50  # messages with one template that are logged per window
+MAX_MESSAGES = 1000  # maximum number of messages remembered; the oldest is forgotten first
+MAX_CHARACTERS = 2000  # maximum characters of a message remembered
 NEVER = float("inf")
 _RATED = (logging.WARNING, logging.ERROR)
 _FOLDED = (logging.INFO, *_RATED)
@@ -29,8 +20,9 @@ _FOLDED = (logging.INFO, *_RATED)
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message of the logger `source`. `template` is its text without arguments; `details` is what else makes it
-    another message: its fields, an exception."""
+    """A message of the logger `source`. `template` is its text without arguments; `details` is everything else that
+    distinguishes it: its fields, an exception.
+    """
 
     source: str
     level: int
@@ -41,7 +33,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Repeats:
-    """How often a message was not logged. `alike`: the message is the last of several with one template."""
+    """How often a message was not logged. `alike`: it is the last of several with the same template."""
 
     message: Message
     count: int
@@ -51,7 +43,7 @@ class Repeats:
     @property
     def text(self) -> str:
         times = f"{self.count:,}"
-        what = f"the last of {times} more like it" if self.alike else f"repeated {times} time{'s'[: self.count != 1]}"
+        what = f"last of {times} similar messages" if self.alike else f"repeated {times} time{'s'[: self.count != 1]}"
         return f"{self.message.text} ({what} in the last {max(round(self.seconds), 1)} s)"
 
 
@@ -65,17 +57,17 @@ class _Window:
 
 
 class Folding:
-    """Times are seconds of a monotonic clock. Not thread-safe."""
+    """The messages being folded. Times are monotonic seconds. Not thread-safe."""
 
-    def __init__(self, window: float = WINDOW, rate: int = RATE, most: int = MAX_MESSAGES) -> None:
+    def __init__(self, window: float = WINDOW, rate: int = RATE, max_messages: int = MAX_MESSAGES) -> None:
         self._window = window
         self._rate = rate
-        self._most = most
-        self._windows: OrderedDict[int, _Window] = OrderedDict()  # the oldest first
-        self.due = NEVER  # when the next count is to be logged
+        self._most = max_messages
+        self._windows: OrderedDict[int, _Window] = OrderedDict()  # oldest first
+        self.due = NEVER  # time of the next count
 
     def is_logged(self, message: Message, now: float) -> bool:
-        """Return True if the message is to be logged; else it was counted. Call `take_due` before."""
+        """Return True if the message should be logged; otherwise it was counted. Call `take_due` first."""
         if message.level not in _FOLDED:
             return True
         same = hash((message.source, message.level, message.text, message.details))
@@ -92,7 +84,7 @@ class Folding:
         return True
 
     def take_due(self, now: float) -> list[Repeats]:
-        """Return what is to be logged now about messages that were counted, and forget what is over."""
+        """Return the counts that are due, and forget messages that are over."""
         due: list[Repeats] = []
         while self._windows and (self._is_over(now) or len(self._windows) > self._most):
             key, window = self._windows.popitem(last=False)
@@ -104,8 +96,7 @@ class Folding:
         return due
 
     def take_ended(self, source: str, now: float) -> list[Repeats]:
-        """Return the counts of the messages of this logger and of others in its package, and forget them: the next of
-        them is a new message."""
+        """Return and forget the counts for this logger and others in its package: the next message is a new one."""
         package = f"{source.rpartition('.')[0] or source}."
         keys = [key for key, window in self._windows.items() if f"{window.message.source}.".startswith(package)]
         ended = [self._windows.pop(key) for key in keys]
@@ -133,7 +124,7 @@ class Folding:
 
 
 def _kept(message: Message) -> Message:
-    """Return what is remembered of the message."""
+    """Return the memory of the message."""
     text = message.text if len(message.text) <= MAX_CHARACTERS else f"{message.text[:MAX_CHARACTERS]}..."
     return Message(message.source, message.level, "", text)
 

@@ -1,4 +1,4 @@
-"""A handler before others: what repeats itself reaches them as one line with a count (`folding`)."""
+"""A handler that folds repeated messages into one line with a count for other handlers (`folding`)."""
 
 import logging
 import threading
@@ -10,12 +10,12 @@ from typing import Protocol
 from log_shipper.runtime.logs.folding import END, MARK, NEVER, Folding, Message, Repeats
 from log_shipper.runtime.logs.formatters import STATUS_LINE
 
-REPEATED = "repeated"  # the field of a line that has the count
+REPEATED = "repeated"  # the field that has the count
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 
 class Alarm(Protocol):
-    """A call that comes later; `threading.Timer` has these methods."""
+    """A delayed call; `threading.Timer` has these methods."""
 
     def cancel(self) -> None: ...
 
@@ -30,10 +30,7 @@ def _later(seconds: float, call: Callable[[], None]) -> Alarm | None:
 
 
 class FoldingHandler(logging.Handler):
-    """Passes records on to its targets, of those that are repeated only the count, once a minute and at its end.
-
-    A thread exists only while a count waits to be logged.
-    """
+    """Passes records on to its targets; for repeated ones only the count, once a minute and at the end."""
 
     def __init__(
         self,

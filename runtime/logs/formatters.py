@@ -1,4 +1,4 @@
-"""Formatters: a log record as one line of JSON, or as text."""
+"""Formats log records as a line of JSON, or as text."""
 
 import json
 import logging
@@ -10,15 +10,14 @@ from ecs_logging import StdlibFormatter
 from log_shipper.runtime.logs.folding import MARK
 from log_shipper.runtime.logs.visible import visible
 
-# An attribute of a record that is a status line (terminal.py): the text that is shown instead of the message.
+# The attribute of a status line record (terminal.py): the text shown instead of the message.
 STATUS_LINE = "status_line"
-# What the library adds and no one has asked for: each line would be twice as long.
+# Attributes added by the library that would double the length of each line.
 _EXCLUDED = ("log.origin", "log.original", "process", STATUS_LINE, MARK)
 
 
 class JsonFormatter(StdlibFormatter):
-    """Formats a record as one JSON object, with the names of ECS in their dotted form. `extra` of a call adds
-    fields."""
+    """Formats a record as a JSON object with ECS names in dotted form. `extra` of a call adds fields."""
 
     def __init__(self) -> None:
         super().__init__(exclude_fields=_EXCLUDED)
@@ -28,11 +27,10 @@ class JsonFormatter(StdlibFormatter):
         if record.exc_info and record.exc_info[0] is not None:
             fields["error.stack_trace"] = self.formatException(record.exc_info)  # the library leaves out the last line
         first = {name: fields.pop(name) for name in ("@timestamp", "log.level", "message")}
-        # What the call added, in its order: the library's is that of a set.
+        # Fields added by the call, in its order: the library's is that of a set.
         added = {name: fields.pop(name) for name in vars(record) if name in fields}
         text = json.dumps({**first, **fields, **added}, ensure_ascii=False, separators=(",", ":"), default=str)
-        # A path in the message may contain bytes that are not UTF-8, and characters that terminals obey and JSON does
-        # not escape.
+        # A path in the message may contain bytes that are not UTF-8, and control characters that JSON does not escape.
         return visible(text.encode("utf-8", "replace").decode())
 
 
@@ -45,7 +43,7 @@ def _dotted(members: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 class TextFormatter(logging.Formatter):
-    """Formats a record as time in UTC, level and message. Text from outside can neither forge a line nor control a
+    """Formats a record as UTC time, level and message. External text can neither forge a line nor control a
     terminal."""
 
     converter = staticmethod(time.gmtime)
@@ -59,7 +57,7 @@ class TextFormatter(logging.Formatter):
         return visible(super().formatMessage(record))
 
     def formatException(self, ei: Any) -> str:
-        # Indented: a line end in the error's own text would begin a line as the log has them.
+        # Indented: a line of the error's own text must not look like a log line.
         return "  " + visible(super().formatException(ei), keep="\n").replace("\n", "\n  ")
 
 

@@ -1,5 +1,6 @@
-"""Lines for the journal of systemd, where standard error leads to it: each begins with its level, as sd-daemon(3)
-has it, so that `journalctl -p warning` finds warnings. The journal leaves the prefix out of the message."""
+"""Log lines for the systemd journal, if standard error leads there: each begins with its level, as in sd-daemon(3), so
+that `journalctl -p warning` finds warnings. The journal removes the prefix.
+"""
 
 import logging
 import os
@@ -23,11 +24,12 @@ class StreamHandler(logging.StreamHandler[TextIO]):
 
 
 def is_journal(stream: TextIO, environ: Mapping[str, str] = os.environ) -> bool:
-    """True if the stream is the one that systemd has connected to the journal ($JOURNAL_STREAM, systemd.exec(5)), and
-    was not redirected since."""
+    """Return True if systemd connected the stream to the journal ($JOURNAL_STREAM, systemd.exec(5)), and it was not
+    redirected since.
+    """
     try:
         status = os.fstat(stream.fileno())
-    except (OSError, ValueError, AttributeError):  # closed, or there is none
+    except (OSError, ValueError, AttributeError):  # closed, or missing
         return False
     return environ.get("JOURNAL_STREAM") == f"{status.st_dev}:{status.st_ino}"
 
@@ -39,5 +41,5 @@ def with_level(text: str, level: int) -> str:
 
 
 def report(text: str, stream: TextIO) -> None:
-    """Print an error where the log may not be set up yet, or have another level."""
+    """Print an error when the log may not be set up yet, or has another level."""
     print(with_level(text, logging.ERROR) if is_journal(stream) else text, file=stream, flush=True)

@@ -1,15 +1,16 @@
-"""The level of each component: a name that a user knows, for some loggers of the program."""
+"""The level of each component: a name that users know, for some of the program's loggers."""
 
 import logging
 from collections.abc import Mapping, Sequence
 
-# librdkafka's own log, which is silent unless its component has a level: what matters of it comes by callbacks.
+# librdkafka's own log, silent unless its component has a level: important messages arrive by callback.
 LIBRDKAFKA = "librdkafka"
 
 
 def set_levels(components: Mapping[str, Sequence[str]], levels: Mapping[str, str]) -> None:
-    """Give the loggers of each component its level; without one they have that of the whole log. `components`: the
-    loggers of each, `levels`: what is configured."""
+    """Set the level of each component's loggers; the default is the log's level. `components`: the loggers of each,
+    `levels`: the configuration.
+    """
     logging.getLogger(LIBRDKAFKA).setLevel(logging.CRITICAL)
     for component, loggers in components.items():
         for name in loggers:

@@ -1,4 +1,4 @@
-"""The options of log lines that the shipper and the sink share."""
+"""The log options that the shipper and the sink share."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -7,8 +7,8 @@ from typing import ClassVar, Literal, Self, get_args
 from log_shipper.config.text.checks import Finding
 
 IGNORED = {
-    "to_eventlog": "it is a log of Windows",
-    "event_data": "no event is logged",
+    "to_eventlog": "it is a Windows log",
+    "event_data": "events are not logged",
 } | dict.fromkeys(("ecs", "with_fields", "environment"), "the shipper does not use it")
 Level = Literal["debug", "info", "warning", "error", "critical"]
 LEVELS: tuple[str, ...] = get_args(Level)
@@ -16,25 +16,25 @@ LEVELS: tuple[str, ...] = get_args(Level)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogLinesConfig:
-    """Each of the two has its own components. `ignored`: options of Filebeat that neither has."""
+    """Log options; each program has its own components. `ignored`: Filebeat options that neither has."""
 
     components: ClassVar[tuple[str, ...]] = ()
     ignored: ClassVar[Mapping[str, str]] = IGNORED
-    level: Level = field(default="info", metadata={"doc": "The lowest level that is logged."})
+    level: Level = field(default="info", metadata={"doc": "The minimum level of log messages."})
     levels: dict[str, str] = field(
         default_factory=dict,
         metadata={
             "since": "0.2",
-            "doc": "The lowest level of some components: `{source: debug, output: warning}`. `kafka` has librdkafka's "
-            "own log, which is not logged without it.",
+            "doc": "Minimum levels by component: `{source: debug, output: warning}`. `kafka` enables librdkafka's own "
+            "log.",
         },
     )
     selectors: tuple[str, ...] = field(
         default=(),
         metadata={
             "since": "0.2",
-            "doc": "With `level: debug`, only these components are logged from debug on, and the others from info on: "
-            "names as in `levels`, or Filebeat's selectors (harvester, publisher ...); `*` for all.",
+            "doc": "Limits `level: debug` to these components; others log from info on. Names as in `levels`, or "
+            "Filebeat's selectors (harvester, publisher ...); `*` for all.",
             "split": ",",
         },
     )
@@ -42,14 +42,14 @@ class LogLinesConfig:
         default=True,
         metadata={
             "since": "0.2",
-            "doc": "Whether a message that repeats itself is logged once, and then once a minute with a count.",
+            "doc": "Logs a repeated message once, then once a minute with a count.",
         },
     )
     format: Literal["auto", "text", "json"] = field(
-        default="auto", metadata={"doc": "The format of log lines; auto is text on a terminal and JSON elsewhere."}
+        default="auto", metadata={"doc": "The log format; auto is text on a terminal, and JSON otherwise."}
     )
     json: bool | None = field(
-        default=None, metadata={"doc": "Filebeat's option for `format`: true is json, false is text."}
+        default=None, metadata={"doc": "Filebeat's name of `format`: true is json, false is text."}
     )
 
     def check(self) -> Iterator[Finding]:
@@ -67,11 +67,11 @@ class LogLinesConfig:
         for selector in without_component(self.selectors, self.components):
             yield (
                 "selectors",
-                f"{selector!r} selects nothing here; known: {', '.join(self.components)}, and * for all of them",
+                f"{selector!r} matches no component; known: {', '.join(self.components)}, and * for all",
             )
 
     def converted(self) -> Self:
-        """Return the options with `json` as `format`, and `selectors` as `levels`."""
+        """Return the options with `json` converted to `format`, and `selectors` to `levels`."""
         written = self.format if self.json is None or self.format != "auto" else "json" if self.json else "text"
         level: Level = self.level
         levels = {name: given.lower() for name, given in self.levels.items()}

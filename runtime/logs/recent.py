@@ -1,4 +1,4 @@
-"""The last warnings and errors of a log, for /status: a person who looks there needs no access to the log."""
+"""The last warnings and errors of the log, for /status, so that reading it needs no access to the log."""
 
 import logging
 from collections.abc import Callable
@@ -9,7 +9,7 @@ MAX_MESSAGES = 20
 
 @dataclass(frozen=True, slots=True)
 class RecentMessage:
-    """`time`: unix time of the last one of `count` messages of a kind; `message` is its text."""
+    """A kind of message. `time`: unix time of the last of `count` messages; `message` is its text."""
 
     time: float
     level: str
@@ -18,9 +18,9 @@ class RecentMessage:
 
 
 class RecentMessages(logging.Handler):
-    """Keeps the last messages of at least level WARNING, one of each kind. Thread-safe, as every handler.
+    """Stores the last messages of level WARNING or above, one of each kind. Thread-safe, as every handler.
 
-    `shown` returns the text that is kept of a message, and `kind` what this text has in common with its repeats.
+    `shown` returns the text to store, and `kind` the part that it has in common with its repeats.
     """
 
     def __init__(self, shown: Callable[[str], str], kind: Callable[[str], str] = str) -> None:
@@ -31,7 +31,7 @@ class RecentMessages(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
-            # A reload's mistakes have a line each. Here a message is a cell of a table.
+            # A reload's errors have one line each. Here, a message is a table cell.
             text = " ".join(self._shown(record.getMessage()).split("\n"))
             key = record.levelname.lower(), self._kind(text)
         except Exception:  # noqa: BLE001 - whatever it is, it must not be raised where it is logged

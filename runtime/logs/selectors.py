@@ -1,6 +1,6 @@
-"""`logging.selectors` and `-d`: Filebeat's names of what is logged from level debug on -> components of ours.
+"""`logging.selectors` and `-d`: converts Filebeat's debug selectors to our components.
 
-Filebeat has one for each of its loggers, some two hundred; here are those that people write.
+Filebeat has about two hundred, one per logger; these are the common ones.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -22,7 +22,7 @@ _SELECTORS = {
 
 
 def selected(selectors: Iterable[str], components: Collection[str]) -> set[str]:
-    """Return the components that the selectors name. What follows a dot (`input.filestream`) is not regarded."""
+    """Return the components that the selectors name. The part after a dot (`input.filestream`) is ignored."""
     names = {selector.strip().partition(".")[0].lower() for selector in selectors}
     if ALL in names:
         return set(components)
@@ -30,7 +30,7 @@ def selected(selectors: Iterable[str], components: Collection[str]) -> set[str]:
 
 
 def without_component(selectors: Iterable[str], components: Collection[str]) -> Iterator[str]:
-    """Yield the selectors that name none of the components."""
+    """Yield the selectors that match no component."""
     yield from (selector for selector in selectors if not selected((selector,), components))
 
 

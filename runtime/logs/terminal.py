@@ -1,4 +1,4 @@
-"""Log lines at a terminal, and below them one status line that is redrawn in place."""
+"""Log lines on a terminal, with one status line below that is redrawn in place."""
 
 import logging
 import os
@@ -7,11 +7,11 @@ from typing import TextIO
 
 from log_shipper.runtime.logs.formatters import STATUS_LINE
 
-WIDTH = 80  # columns, where the terminal does not report them
+WIDTH = 80  # columns, if the terminal does not report them
 
 
 class TerminalHandler(logging.StreamHandler[TextIO]):
-    """Writes the log lines and the status line: only the writer of the log lines can clear the status line for them.
+    """Writes log lines and the status line: only the writer of log lines can clear the status line for them.
 
     A record with a `status_line` replaces the status line; so does `show`.
     """
@@ -24,7 +24,7 @@ class TerminalHandler(logging.StreamHandler[TextIO]):
     def width(self) -> int:
         try:
             return os.get_terminal_size(self.stream.fileno()).columns or WIDTH
-        except (OSError, ValueError):  # the terminal was closed, or it is not one
+        except (OSError, ValueError):  # the terminal was closed, or is none
             return WIDTH
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -51,13 +51,13 @@ class TerminalHandler(logging.StreamHandler[TextIO]):
 
     def _draw(self, line: str) -> None:
         width = self.width
-        line = line[: width - 1]  # one that fills the terminal would begin another line
+        line = line[: width - 1]  # a line that fills the terminal would wrap
         if line == self._shown:
             return
-        # Blanks instead of an escape sequence: every terminal knows them. Blanks of a line that was wider than the
-        # terminal is now would push it up.
+        # Spaces instead of an escape sequence, which some terminals lack. Spaces beyond the current width would scroll
+        # the terminal.
         blanks = " " * (min(len(self._shown), width - 1) - len(line))
-        with suppress(OSError, ValueError):  # the terminal was closed: not a reason to end the run
+        with suppress(OSError, ValueError):  # the terminal was closed: no reason to end the run
             self.stream.write(f"\r{line}{blanks}" if line else f"\r{blanks}\r")
             self.stream.flush()
         self._shown = line

@@ -7,7 +7,7 @@ INTERVAL = 60.0  # seconds
 
 
 class Throttle:
-    """Lets a log line through at most once a minute, and counts those that it suppressed. Used by one thread.
+    """Lets a log line through at most once a minute, and counts the suppressed ones. Used by one thread.
 
         if throttle.is_due():
             logger.warning("...%s", throttle.suppressed)
@@ -23,7 +23,7 @@ class Throttle:
         self.suppressed = 0  # lines suppressed between the last two that were logged
 
     def is_due(self) -> bool:
-        """Return True if the caller is to log the line now."""
+        """Return True if the caller should log the line now."""
         now = self._monotonic()
         if now < self._due:
             self._suppressed_since += 1
@@ -33,6 +33,6 @@ class Throttle:
         return True
 
     def reset(self) -> None:
-        """Let the next line through at once: the trouble has ended, and the next one is new."""
+        """Let the next line through at once: the problem has ended, and the next one is new."""
         self._due = float("-inf")
         self._suppressed_since = 0

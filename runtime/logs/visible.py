@@ -1,16 +1,17 @@
-"""Escapes text from outside (names of files, lines of logs) for people to read."""
+"""Escapes external text (file names, log lines) for display."""
 
 import re
 
-# What would make a terminal do something or turn text around: C0, DEL, C1, the controls of writing direction and the
-# separators of lines and paragraphs. Surrogates, which stand for bytes that are not UTF-8, cannot be written at all.
+# Characters that control a terminal or change the direction of text: C0, DEL, C1, bidirectional controls, and line and
+# paragraph separators. Surrogates, which stand for bytes that are not UTF-8, cannot be printed at all.
 _HIDDEN = re.compile("[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 
 
 def visible(text: str, keep: str = "") -> str:
-    """Return the text with a backslash escape for all that a terminal might obey, but for the characters in `keep`.
-    A JSON document stays the same document."""
+    """Return the text with control characters escaped by a backslash, except those in `keep`. A JSON document stays the
+    same document.
+    """
     return _HIDDEN.sub(lambda match: match[0] if match[0] in keep else _escape(match[0]), text)
 
 

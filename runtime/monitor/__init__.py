@@ -1,1 +1,1 @@
-"""The HTTP server and the page of the shipper and the sink: what both show, and one code for it."""
+"""The HTTP server and the status page, shared by the shipper and the sink."""

@@ -1,4 +1,4 @@
-"""One connection: a request is read, answered, and the connection ends. A slow client is left at a deadline."""
+"""One connection: reads a request, responds, and closes. Slow clients are dropped at a deadline."""
 
 import logging
 import socket
@@ -24,36 +24,36 @@ logger = logging.getLogger(__name__)
 
 READ_SIZE = 4096
 RESET_AT_CLOSE = struct.pack("ii", 1, 0)  # struct linger
-MAX_IGNORED = 64 * 1024  # bytes that a client sends behind its request
+MAX_IGNORED = 64 * 1024  # bytes that a client sends after its request
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What clients may take. Each listening socket has its own `connections` and `streams`."""
+    """Limits for clients. Each listening socket has its own `connections` and `streams`."""
 
     connections: int = 16
-    streams: int = 8  # of the connections: answers that do not end by themselves must not take all of them
-    connections_a_second: float = 100.0  # the next ones wait, so that no client can keep the process busy
+    streams: int = 8  # of the connections: endless responses must not occupy all of them
+    connections_a_second: float = 100.0  # further ones wait, so that no client can keep the process busy
     head_bytes: int = 8192
     head_seconds: float = 5.0
-    write_seconds: float = 5.0  # for an answer, or one piece of a stream
-    connection_seconds: float = 15.0  # streams excepted
-    linger_seconds: float = 1.0  # how long a client may take to read the end of an answer
+    write_seconds: float = 5.0  # for a response, or one piece of a stream
+    connection_seconds: float = 15.0  # except streams
+    linger_seconds: float = 1.0  # time for a client to read the end of a response
 
 
 @dataclass(frozen=True, slots=True)
 class Listening:
-    """What the connections of one listening socket share."""
+    """The state that connections of one listening socket share."""
 
     routes: Mapping[str, Handler]
     limits: Limits
-    names: Collection[str] | None = None  # hosts by which the server may be asked; None for all
-    streaming: set[int] = field(default_factory=set)  # descriptors of the connections that stream
+    names: Collection[str] | None = None  # allowed host names of the server; None for all
+    streaming: set[int] = field(default_factory=set)  # descriptors of streaming connections
     failures: Throttle = field(default_factory=Throttle)
 
 
 class Connection:
-    """Runs on a thread of its own. Every method may raise OSError: the client has left, or took too long."""
+    """Runs on its own thread. Every method may raise OSError: the client left, or took too long."""
 
     def __init__(self, client: socket.socket, listening: Listening) -> None:
         self._client = client
@@ -81,41 +81,41 @@ class Connection:
         data = b""
         while b"\r\n\r\n" not in data and b"\n\n" not in data:
             if b"\n" in data:
-                check_request_line(data)  # or a client that is not one of HTTP/1.x would wait for the deadline
+                check_request_line(data)  # otherwise, a client that does not speak HTTP/1.x would wait for the deadline
             if len(data) >= self._limits.head_bytes:
                 raise RefusedRequest(
-                    431, f"the request line and headers have more than {self._limits.head_bytes} bytes"
+                    431, f"the request line and headers are larger than {self._limits.head_bytes} bytes"
                 )
             try:
                 piece = self._receive(READ_SIZE, deadline)
             except TimeoutError:
-                if not data:  # a browser opens connections that it may need later
+                if not data:  # browsers open connections that they may need later
                     raise
-                raise RefusedRequest(408, f"the request took more than {self._limits.head_seconds:g} s") from None
+                raise RefusedRequest(408, f"the request took longer than {self._limits.head_seconds:g} s") from None
             if not piece:
                 if not data:
                     raise ConnectionResetError
-                raise RefusedRequest(400, "the request has no end")
+                raise RefusedRequest(400, "the request is incomplete")
             data += piece
-        # What follows, as a second request of a client that does not wait, is not read.
+        # Anything after it, such as a pipelined second request, is not read.
         return min(data.partition(b"\r\n\r\n")[0], data.partition(b"\n\n")[0], key=len)
 
     def _respond(self, head: Head) -> Response:
         request = head.request()
         if self._listening.names is not None:
             check_host(head.headers.get("host", ""), self._listening.names)
-        routes = self._listening.routes  # /stats/ is /stats, as for Filebeat
+        routes = self._listening.routes  # /stats/ is /stats, as in Filebeat
         handler = routes.get(request.path) or routes.get(request.path.rstrip("/"))
         if handler is None:
             known = ", ".join(sorted(routes))
-            raise RefusedRequest(404, f"nothing is served at this path; there is {known}")
+            raise RefusedRequest(404, f"unknown path; available: {known}")
         try:
             return handler(request)
         except RefusedRequest:
             raise
         except Exception:
             if self._listening.failures.is_due():
-                logger.exception("http: the answer for %s could not be made", request.path)
+                logger.exception("http: error while creating the response for %s", request.path)
             return Response(500, TEXT, b"the answer could not be made; the log has the reason\n")
 
     def _send(self, head: Head | None, response: Response, headers: Mapping[str, str]) -> None:
@@ -131,10 +131,10 @@ class Connection:
 
     def _stream(self, head: bytes, body: Iterator[bytes], *, chunked: bool) -> None:
         streaming, descriptor = self._listening.streaming, self._client.fileno()
-        streaming.add(descriptor)  # before they are counted: of two at one time none is overlooked
+        streaming.add(descriptor)  # before they are counted, so that two simultaneous ones are both counted
         try:
             if len(streaming) > self._limits.streams:
-                text = f"there are {self._limits.streams} streams already: try again later\n".encode()
+                text = f"limit of {self._limits.streams} streams reached: try again later\n".encode()
                 self._write(response_head(Response(503, TEXT, text), chunked=False) + text, self._deadline)
                 return
             self._write(head)
@@ -149,15 +149,17 @@ class Connection:
             streaming.discard(descriptor)
 
     def _check_present(self) -> None:
-        """Raises ConnectionResetError if the client has left, or the server closes. What it still sends is ignored."""
+        """Raise ConnectionResetError if the client left or the server closes. Further data from the client is
+        ignored."""
         self._client.settimeout(0)
         with suppress(BlockingIOError):
             if not self._client.recv(READ_SIZE):
                 raise ConnectionResetError
 
     def _linger(self) -> None:
-        """Wait until the client has read everything: a socket that is closed with unread bytes resets the connection,
-        and the client may lose the answer's end."""
+        """Wait until the client has read everything: closing a socket with unread bytes resets the connection, and the
+        client may lose the end of the response.
+        """
         self._client.shutdown(socket.SHUT_WR)
         deadline = time.monotonic() + self._limits.linger_seconds
         ignored = 0
@@ -169,12 +171,12 @@ class Connection:
         return self._client.recv(size)
 
     def _write(self, data: bytes, deadline: float = float("inf")) -> None:
-        # The timeout of sendall is one for all bytes, not for each that is taken.
+        # The timeout of sendall covers all bytes, not each part.
         self._limit(min(deadline, time.monotonic() + self._limits.write_seconds))
         try:
             self._client.sendall(data)
         except TimeoutError:
-            # The kernel would keep what was not sent, and offer it to the client for minutes.
+            # Otherwise, the kernel would keep unsent data for the client for minutes.
             self._client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_AT_CLOSE)
             raise
 
@@ -192,19 +194,18 @@ def _close(body: Iterator[bytes]) -> None:
 
 
 def check_host(host: str, names: Collection[str]) -> None:
-    """Raises RefusedRequest unless the header is absent, or has an address, a loopback name or one of `names`.
+    """Raise RefusedRequest unless the header is absent, or has an address, a loopback name or one of `names`.
 
-    Against DNS rebinding: a browser sends a page's script only to the page's own host. An attacker's name may lead to
-    our address a second later, and the script would then read our answers; but the browser still sends the attacker's
-    name as Host.
+        Against DNS rebinding: a browser sends a page's script only to the page's own host. An attacker's name may
+    resolve to our address a second later, and the script would then read our responses; but the browser still sends the
+    attacker's name as Host.
     """
     name = _without_port(host).lower().rstrip(".")
     if not name or name == "localhost" or name.endswith(".localhost") or name in names or _is_address(name):
         return
     raise RefusedRequest(
         403,
-        "the Host header names a host that this server does not know: ask by the IP address, localhost, or the name in "
-        "the configuration",
+        "unknown host in the Host header: use the IP address, localhost, or the configured name",
     )
 
 

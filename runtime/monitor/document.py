@@ -1,4 +1,4 @@
-"""Parts of the document at /status, which the page and `shipper top` draw: one shape for the shipper and the sink."""
+"""Parts of the document at /status, which the page and `shipper top` draw; the same for shipper and sink."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -9,8 +9,9 @@ Document = dict[str, Any]
 def table(
     name: str, title: str, empty: str, columns: Iterable[tuple[str, str, str]], rows: Iterable[Sequence[object]]
 ) -> Document:
-    """`columns`: id, label and kind of each, which is text, number, bytes, seconds or time. `empty` is shown where
-    there are no rows."""
+    """Return a table. `columns`: id, label and kind of each: text, number, bytes, seconds or time. `empty` is shown if
+    there are no rows.
+    """
     return {
         "id": name,
         "title": title,
@@ -29,7 +30,8 @@ def chart(
     step: float,
     until: float,
 ) -> Document:
-    """`lines`: the values of each by its id and label, oldest first, None where it is unknown. `step`: seconds between
-    two points; `until`: unix time of the last one."""
+    """Return a chart. `lines`: the values of each by id and label, oldest first, None if unknown. `step`: seconds
+    between points; `until`: unix time of the last one.
+    """
     series = [{"id": line, "label": label, "values": values} for (line, label), values in lines.items()]
     return {"id": name, "title": title, "unit": unit, "step_seconds": step, "until": until, "series": series}

@@ -1,4 +1,4 @@
-"""A request and its answer as values, and the bytes that they are in HTTP/1.x (RFC 9112)."""
+"""Requests and responses as values, and their bytes in HTTP/1.x (RFC 9112)."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 TEXT = "text/plain; charset=utf-8"
-# Those that are used; http.HTTPStatus has all, and an agent's start is little else than imports.
+# Only those in use; importing http.HTTPStatus, which has all, would slow down the agent's start.
 PHRASES = {
     200: "OK",
     400: "Bad Request",
@@ -25,7 +25,7 @@ MAX_PARAMETERS = 32
 REQUEST_LINE = re.compile(r"([A-Z]{1,16}) (/[!-~]*) HTTP/1\.([01])")
 HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([ -~\t\x80-\xff]*)")
 
-# No answer runs or loads anything that is not ours, is kept by a cache, or is shown within another site.
+# Responses run and load nothing external, are not cached, and are not shown within other sites.
 SECURITY_HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'"
@@ -47,10 +47,10 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """The answer to a request. An iterator is sent piece by piece (chunked) until it ends or the client leaves.
+    """The response to a request. An iterator is sent piece by piece (chunked) until it ends or the client leaves.
 
-    While it has nothing to send it yields b"" at least every half second: only then it is noticed that the client has
-    left, or that the server closes. It is closed in either case, so its `finally` runs.
+        An idle iterator must yield b"" at least every half second: only then is a leaving client or a closing server
+    noticed. It is closed in either case, so its `finally` runs.
     """
 
     status: int
@@ -62,7 +62,7 @@ Handler = Callable[[Request], Response]
 
 
 class RefusedRequest(Exception):
-    """Raised for a request that is refused, also by a handler, with the status and what is wrong with it."""
+    """Raised for a refused request, also by handlers, with the status and the reason."""
 
     def __init__(self, status: int, text: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(text)
@@ -84,7 +84,7 @@ class Head:
             parts = urlsplit(self.target)
             query = dict(parse_qsl(parts.query, keep_blank_values=True, max_num_fields=MAX_PARAMETERS))
         except ValueError as error:
-            raise RefusedRequest(400, f"the request's path and query cannot be read: {error}") from error
+            raise RefusedRequest(400, f"invalid path or query in the request: {error}") from error
         return Request(unquote(parts.path), query, self.headers.get("accept", ""), self.headers)
 
 
@@ -93,26 +93,26 @@ def check_request_line(data: bytes) -> re.Match[str]:
     line = data.partition(b"\n")[0].removesuffix(b"\r").decode("latin-1")
     match = REQUEST_LINE.fullmatch(line)
     if match is None:
-        raise RefusedRequest(400, "the first line is not one of HTTP/1.1, as: GET /stats HTTP/1.1")
+        raise RefusedRequest(400, "the first line is not an HTTP/1.1 request, such as: GET /stats HTTP/1.1")
     return match
 
 
 def parse_head(data: bytes) -> Head:
-    """Return the head of a request to be answered by a handler. Raises RefusedRequest."""
+    """Return the head of a request for a handler. Raises RefusedRequest."""
     head = read_head(data)
     _check(head)
     return head
 
 
 def read_head(data: bytes) -> Head:
-    """Return the head of any request, given without the empty line at its end. Raises RefusedRequest."""
+    """Return the head of any request, without the empty line at its end. Raises RefusedRequest."""
     match = check_request_line(data)
     lines = data.decode("latin-1").replace("\r\n", "\n").split("\n")[1:]
     headers: dict[str, str] = {}
     for line in lines:
         header = HEADER.fullmatch(line)
         if header is None:
-            raise RefusedRequest(400, "a header is not a line such as: Host: localhost")
+            raise RefusedRequest(400, "invalid header; headers look like: Host: localhost")
         name, value = header[1].lower(), header[2].strip()
         if name == "host" and name in headers:
             raise RefusedRequest(400, "the request has more than one Host header")
@@ -122,15 +122,15 @@ def read_head(data: bytes) -> Head:
 
 def _check(head: Head) -> None:
     if head.method not in ("GET", "HEAD"):
-        raise RefusedRequest(405, f"{head.method} is not answered: use GET or HEAD", {"Allow": "GET, HEAD"})
+        raise RefusedRequest(405, f"{head.method} is not supported: use GET or HEAD", {"Allow": "GET, HEAD"})
     if head.headers.get("content-length", "0") != "0" or "transfer-encoding" in head.headers:
-        raise RefusedRequest(400, "a request with a body is not answered")
+        raise RefusedRequest(400, "requests with a body are not supported")
     if head.minor_version and "host" not in head.headers:
         raise RefusedRequest(400, "the request has no Host header")
 
 
 def response_head(response: Response, *, chunked: bool, headers: Mapping[str, str] | None = None) -> bytes:
-    """Return the status line and headers of an answer, behind which the connection ends."""
+    """Return the status line and headers of a response that ends the connection."""
     lines = [
         f"HTTP/1.1 {response.status} {PHRASES.get(response.status, '')}",
         f"Date: {datetime.now(UTC):%a, %d %b %Y %H:%M:%S} GMT",

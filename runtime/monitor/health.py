@@ -1,4 +1,4 @@
-"""The health of a program: its state, in words, and since when."""
+"""The health of a program: its state, as text, and since when."""
 
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
@@ -8,8 +8,9 @@ State = Literal["ok", "degraded", "failing", "starting"]
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """`warnings`: problems that are open now, also those that the text leaves out. `since`: unix time, None until a
-    `StateClock` has seen it."""
+    """The health. `warnings`: current problems, also those that the text leaves out. `since`: unix time, None until a
+    `StateClock` has seen it.
+    """
 
     state: State
     text: str
@@ -21,8 +22,9 @@ class Health:
 
 
 class StateClock:
-    """Knows since when the state has been what it is. `timed` is to be called whenever the health is judged, also
-    while nobody looks; by any thread."""
+    """Records since when the state is unchanged. Call `timed` whenever the health is judged, even if no one looks;
+    callable from any thread.
+    """
 
     def __init__(self) -> None:
         self._seen: tuple[State | None, float] = (None, 0.0)

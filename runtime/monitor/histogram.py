@@ -1,4 +1,4 @@
-"""A histogram as Prometheus has it: how many values were at most so large."""
+"""A Prometheus histogram: the number of values up to each bound."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -8,8 +8,7 @@ from itertools import accumulate
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """A histogram at one moment. `counts`: values up to each bound, the smaller ones included; the last one, of all,
-    has no bound."""
+    """A histogram at one moment. `counts`: values up to each bound, cumulative; the last one, of all, has no bound."""
 
     bounds: Sequence[float]
     counts: Sequence[int]
@@ -21,7 +20,7 @@ class Distribution:
 
 
 class Histogram:
-    """Written by one thread, and read by any."""
+    """A histogram, written by one thread, and read by any."""
 
     __slots__ = ("_bounds", "_counts", "_total")
 

@@ -1,8 +1,8 @@
-"""An HTTP server that its clients cannot do harm with: everything that they may take is bounded.
+"""An HTTP server that limits everything its clients may use.
 
-One thread accepts, and one for each connection reads one request, answers it and closes. `http.server` with its
-ThreadingHTTPServer was looked at: it starts as many threads as there are clients, waits for each without a time limit,
-and speaks HTTP/0.9.
+One thread accepts connections, and one per connection reads a request, responds and closes. `http.server` with its
+ThreadingHTTPServer starts as many threads as there are clients, waits for each without a time limit, and speaks
+HTTP/0.9.
 """
 
 import logging
@@ -25,8 +25,8 @@ __all__ = ["Handler", "HttpServer", "Limits", "Request", "Response"]
 logger = logging.getLogger(__name__)
 
 CLOSE_SECONDS = 0.6
-MAX_REFUSED = 32  # connections that have their 503, and are not closed yet
-RETRY_SECONDS = 0.5  # after an error of the system, as no free descriptor
+MAX_REFUSED = 32  # connections that got a 503 and are not closed yet
+RETRY_SECONDS = 0.5  # after a system error such as no free descriptor
 LIMITS = Limits()
 
 
@@ -38,11 +38,11 @@ class Listener:
 
 
 class HttpServer:
-    """Answers GET and HEAD by `routes`: the handler of the path is called on a server thread, several at once.
+    """Serves GET and HEAD by `routes`: the handler of the path is called on a server thread, several at once.
 
-    Where only this machine can connect, `names` are the hosts by which the server may be asked, beside addresses,
-    loopback names and what it listens on. Elsewhere any name will do: whoever opens the server to the network is asked
-    by names that it cannot know, and every machine there may ask anyway.
+        If only this machine can connect, `names` are the allowed hosts, besides addresses, loopback names and what it
+    listens on. Otherwise, any name is allowed: a server on the network is reached by names that it cannot know, and
+    every machine there may connect anyway.
     """
 
     def __init__(self, routes: Mapping[str, Handler], limits: Limits = LIMITS, *, names: Collection[str] = ()) -> None:
@@ -51,7 +51,7 @@ class HttpServer:
         self._names = {name.lower() for name in names}
         self._listeners: list[Listener] = []
         self._files: list[sockets.SocketFile] = []
-        self._refused: deque[tuple[float, socket.socket]] = deque()  # until when, oldest first
+        self._refused: deque[tuple[float, socket.socket]] = deque()  # deadlines, oldest first
         self._closing = threading.Event()
         self._woken, self._waker = socket.socketpair()
         self._selector = selectors.DefaultSelector()
@@ -65,20 +65,21 @@ class HttpServer:
         self._listeners.append(Listener(endpoint, listening))
 
     def listen_at(self, path: Path) -> None:
-        """Listen on a unix socket of mode 0600, before `start`. A stale one is replaced. Raises OSError, in words, if
-        another process serves it, or the path is too long."""
+        """Listen on a unix socket of mode 0600, before `start`. A stale one is replaced. Raises OSError with a message
+        if another process serves it, or the path is too long.
+        """
         file = sockets.SocketFile(path)
         self._files.append(file)
         self._listeners.append(Listener(file.socket, Listening(self._routes, self._limits)))
 
     @property
     def ports(self) -> list[int]:
-        """The ports of `listen_on`, also where the system chose one for port 0."""
+        """Return the ports of `listen_on`, including those that the system chose for port 0."""
         endpoints = [listener.endpoint for listener in self._listeners]
         return [endpoint.getsockname()[1] for endpoint in endpoints if endpoint.family != socket.AF_UNIX]
 
     def start(self) -> None:
-        # Here, and not by the thread: that may be so late that all is closed by then.
+        # Here instead of in the thread, which may start after everything is closed.
         self._selector.register(self._woken, selectors.EVENT_READ)
         for listener in self._listeners:
             listener.endpoint.setblocking(False)
@@ -86,7 +87,7 @@ class HttpServer:
         self._thread.start()
 
     def close(self) -> None:
-        """Close all connections and sockets, within a second. A handler that still runs is left to end by itself."""
+        """Close all connections and sockets, within a second. A running handler ends by itself."""
         if self._closing.is_set():
             return
         self._closing.set()
@@ -101,7 +102,7 @@ class HttpServer:
             thread.join(max(deadline - time.monotonic(), 0))
         for _, client in self._refused:
             client.close()
-        if not self._thread.is_alive():  # else it would wait for what is closed
+        if not self._thread.is_alive():  # otherwise, it would wait for closed sockets
             self._selector.close()
             self._woken.close()
 
@@ -109,7 +110,7 @@ class HttpServer:
         listener.endpoint.close()
         clients = listener.clients.copy()
         for client in clients:
-            with suppress(OSError):  # it has left
+            with suppress(OSError):  # the client left
                 client.shutdown(socket.SHUT_RDWR)
         return list(clients.values())
 
@@ -125,7 +126,7 @@ class HttpServer:
     def _accept(self, listener: Listener) -> None:
         try:
             client, _ = listener.endpoint.accept()
-        except BlockingIOError:  # it has left already
+        except BlockingIOError:  # the client left already
             return
         except OSError as error:
             if not self._closing.is_set():
@@ -139,7 +140,7 @@ class HttpServer:
         listener.clients[client] = thread
         try:
             thread.start()
-        except RuntimeError:  # the system has no thread to give
+        except RuntimeError:  # the system has no thread left
             del listener.clients[client]
             self._refuse(client)
 
@@ -147,20 +148,20 @@ class HttpServer:
         try:
             Connection(client, listener.listening).serve()
         except OSError:
-            pass  # the client has left, or took too long
+            pass  # the client left, or took too long
         finally:
             listener.clients.pop(client, None)
             client.close()
 
     def _refuse(self, client: socket.socket) -> None:
-        """Answer 503 without a thread, and without waiting for the client."""
-        text = f"there are {self._limits.connections} connections already: try again later\n"
+        """Respond with 503 without a thread and without waiting for the client."""
+        text = f"limit of {self._limits.connections} connections reached: try again later\n"
         response = Response(503, TEXT, text.encode())
         client.setblocking(False)
         with suppress(OSError):
             client.sendall(response_head(response, chunked=False) + text.encode())
             client.shutdown(socket.SHUT_WR)
-        # Closed at once it would be reset by the request that arrives, and the client may not see the answer.
+        # Closing at once would reset the connection when the request arrives, and the client may lose the response.
         self._refused.append((time.monotonic() + self._limits.linger_seconds, client))
 
     def _until_next_refused(self) -> float | None:
@@ -173,14 +174,14 @@ class HttpServer:
 
 
 class Pace:
-    """Spreads what comes faster than `rate` a second, after the first second's worth."""
+    """Delays what exceeds `rate` per second, after the first second's worth."""
 
     def __init__(self, rate: float) -> None:
         self._rate = rate
-        self._free_at = 0.0  # when all that was let through is paid for
+        self._free_at = 0.0  # when everything let through is paid for
 
     def seconds(self) -> float:
-        """Return how long the next one is to wait."""
+        """Return how long the next one must wait."""
         now = time.monotonic()
         self._free_at = max(self._free_at, now) + 1 / self._rate
         return max(self._free_at - now - 1.0, 0)

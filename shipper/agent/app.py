@@ -1,4 +1,4 @@
-"""The composition root: every part is made and started here in this order, and stopped in reverse.
+"""The composition root: creates and starts every part in this order, and stops them in reverse.
 
 store -> output -> registrar -> queue on disk -> crawler
 """
@@ -49,7 +49,7 @@ NEVER = float("inf")
 
 @dataclass(frozen=True, slots=True)
 class App:
-    """The parts that run, for their driver: `run` (running.py), or a test step by step."""
+    """The running parts, for their driver: `run` (running.py), or a test step by step."""
 
     loop: Loop
     sources: BatchSources
@@ -59,19 +59,19 @@ class App:
     reloader: Reloader
     pipeline: Pipeline
     agent: Agent
-    services: Services  # what the processors watch
+    services: Services  # watched by the processors
     pulse: Pulse
     containers: Containers
 
     def silent_for(self, now: float) -> float:
-        """Return the seconds since the reading thread began a step, or made progress within one. Any thread may ask."""
+        """Return the seconds since the reading thread began a step or made progress in it. Callable from any thread."""
         return max(now - max(self.loop.stepped, self.pulse.last), 0.0)
 
 
 def build(config: ShipperConfig, environment: Environment, stack: ExitStack) -> App:
-    """Make and connect all parts, and start those with a thread. `stack` closes them in reverse.
+    """Create and connect all parts, and start those with a thread. `stack` closes them in reverse.
 
-    Raises StartError, Stopped, RegistryError, OSError; nothing has been read by then.
+    Raises StartError, Stopped, RegistryError, OSError, before anything is read.
     """
     data, wake, clock = environment.data, environment.wake, environment.clock
     metrics, pulse = Metrics(), Pulse(clock, environment.service.working)
@@ -82,7 +82,7 @@ def build(config: ShipperConfig, environment: Environment, stack: ExitStack) -> 
     queue = MemoryQueue(config.queue.mem.events, config.queue.mem.bytes)
     publisher = Publisher(queue, _dead_letters(config, data, clock), metrics, clock)
     staging = Staging()
-    after_output = stack.enter_context(ExitStack())  # closes what is to be closed after it
+    after_output = stack.enter_context(ExitStack())  # closes the parts created after it
     output = environment.connect(config, OutputContext(publisher, metrics, clock, agent, staging))
     stack.callback(output.close)
     registrar = _start_registrar(store, output, config, environment, after_output)
@@ -120,7 +120,7 @@ def build(config: ShipperConfig, environment: Environment, stack: ExitStack) -> 
 
 
 def _dead_letters(config: ShipperConfig, data: Path, clock: Clock) -> DeadLetters:
-    """Return where the events that the output refuses are kept; `data`: path.data."""
+    """Return the store of events that the output rejects; `data`: path.data."""
     file = DeadLetterFile(data / FILE, clock, rotate_at=config.dead_letter.rotate_every)
     topic = config.dead_letter.kafka
     if topic is None:
@@ -142,7 +142,7 @@ def _processor_context(agent: Agent, metrics: Metrics, environment: Environment,
 
 
 def _open_data(config: ShipperConfig, data: Path, clock: Clock) -> tuple[Agent, float, Store]:
-    """Open path.data and return what is kept in it: the agent's id, its first start, and the registry."""
+    """Open path.data and return its contents: the agent's id, its first start, and the registry."""
     directory = DataDirectory(data)
     with directory.translating_errors():
         directory.make()
@@ -156,7 +156,7 @@ def _open_data(config: ShipperConfig, data: Path, clock: Clock) -> tuple[Agent, 
 def _start_registrar(
     store: Store, output: Output, config: ShipperConfig, environment: Environment, stack: ExitStack
 ) -> Registrar:
-    """Return the registrar, with the positions that the output has committed. Raises Stopped, StartError."""
+    """Return the registrar with the positions that the output committed. Raises Stopped, StartError."""
     committed: list[FileState] = []
     on_removed = None
     if isinstance(output, CommitsPositions):
@@ -164,7 +164,7 @@ def _start_registrar(
         on_removed = output.forget
     wake = environment.wake.set_if_open
     registrar = environment.threads.registrar(store, config.registry.flush, wake, on_removed)
-    # Also if an error ends the run: what was acknowledged is saved, and the thread must not outlive the store.
+    # Also if an error ends the run: acknowledged positions are saved, and the thread must not outlive the store.
     stack.callback(registrar.close, 1.0)
     registrar.adopt(committed)
     registrar.start()

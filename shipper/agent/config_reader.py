@@ -1,7 +1,7 @@
-"""Reads the configuration on a thread of its own, while the agent continues.
+"""Reads the configuration on a separate thread while the agent continues.
 
-Thousands of inputs take a second, and a file system that hangs takes forever. The thread only turns files into frozen
-dataclasses; the loop's thread takes them and changes what runs.
+Thousands of inputs take a second, and a hanging file system takes forever. The thread only turns files into frozen
+dataclasses; the loop's thread applies them.
 """
 
 import logging
@@ -20,13 +20,12 @@ from log_shipper.shipper.options.model import ShipperConfig
 logger = logging.getLogger(__name__)
 
 Contents = dict[Path, Content]
-Start = Callable[[Callable[[], None]], None]  # runs the work, on another thread or (in a test) immediately
+Start = Callable[[Callable[[], None]], None]  # runs a function on another thread, or immediately in tests
 
 
 @dataclass(frozen=True, slots=True)
 class ReadResult:
-    """The contents of the files of `config.inputs`, and a configuration or the mistake in it; neither if nothing has
-    changed."""
+    """The contents of the `config.inputs` files, and the configuration or its error; neither if nothing changed."""
 
     contents: Contents
     config: ShipperConfig | None = None
@@ -34,12 +33,12 @@ class ReadResult:
 
 
 def on_new_thread(work: Callable[[], None]) -> None:
-    """Start a daemon thread: the agent does not wait for it when it stops, even if a file system hangs."""
+    """Start a daemon thread: a stop does not wait for it, even if a file system hangs."""
     threading.Thread(target=work, name="configuration", daemon=True).start()
 
 
 class ConfigReader:
-    """Reads once at a time. `start` and `take` are called by the loop's thread, `wake` by the one that reads."""
+    """Reads one configuration at a time. The loop's thread calls `start` and `take`, the reading thread `wake`."""
 
     def __init__(self, read: Callable[[], ShipperConfig], start: Start, wake: Callable[[], None]) -> None:
         self._read = read
@@ -49,16 +48,17 @@ class ConfigReader:
         self.pending = False
 
     def start(self, rules: ConfigInputs, before: Contents | None) -> None:
-        """Read the configuration elsewhere, if `before` is None or the contents of the files that `rules` name differ
-        from it."""
+        """Read the configuration on another thread if `before` is None, or differs from the contents of the files in
+        `rules`.
+        """
         self.pending = True
         try:
             self._run_elsewhere(lambda: self._run(rules, before))
         except RuntimeError as error:  # the system cannot start another thread
-            self._results.put(ReadResult(before or {}, mistake=f"it cannot be read now: {error}"))
+            self._results.put(ReadResult(before or {}, mistake=f"cannot be read: {error}"))
 
     def take(self) -> ReadResult | None:
-        """Return the result, once; None before there is one."""
+        """Return the result once; None until there is one."""
         try:
             result = self._results.get_nowait()
         except Empty:
@@ -69,23 +69,23 @@ class ConfigReader:
     def _run(self, rules: ConfigInputs, before: Contents | None) -> None:
         contents = before or {}
         try:
-            # Before they are read: a change from now on is noticed the next time.
+            # Before reading them: later changes are noticed by the next check.
             contents = rules.contents()
             if contents == before:
-                logger.debug("the files of config.inputs (%d) are as they were", len(contents))
+                logger.debug("the files of config.inputs (%d) are unchanged", len(contents))
             self._results.put(ReadResult(contents) if contents == before else self._new(rules, contents))
         except (ConfigError, StartError, OSError) as error:
             self._results.put(ReadResult(contents, mistake=str(error)))
-        except Exception as error:  # a running agent must not end because of a configuration
-            logger.exception("reading the configuration failed unexpectedly; the one before stays in effect")
-            self._results.put(ReadResult(contents, mistake=f"it could not be read: {error!r}"))
+        except Exception as error:  # a configuration must not end a running agent
+            logger.exception("unexpected error while reading the configuration; the previous one stays in effect")
+            self._results.put(ReadResult(contents, mistake=f"unexpected error: {error!r}"))
         self._wake()
 
     def _new(self, rules: ConfigInputs, contents: Contents) -> ReadResult:
         with long_lived():
             config = self._read()
             if config.config_inputs != rules:
-                # Other files are included now: their contents, too, are taken before they are read.
+                # The included files changed: take their contents before reading them, too.
                 contents = config.config_inputs.contents()
                 config = self._read()
         return ReadResult(contents, config)

@@ -1,4 +1,4 @@
-"""path.data: what the agent keeps there beside the registry and the dead letters."""
+"""path.data: the agent's files besides the registry and dead letters."""
 
 import socket
 import uuid
@@ -12,25 +12,27 @@ from log_shipper.runtime.disk_errors import Misplaced
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.formats.record import Agent
 
-MAX_BYTES = 1024  # of each of these files
+MAX_BYTES = 1024  # maximum size of each file
 
 
 class DataDirectory:
-    """Every method may raise OSError or Misplaced; `translating_errors` turns them into a message for the user."""
+    """The data directory. Every method may raise OSError or Misplaced; `translating_errors` turns them into messages
+    for the user.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._files: dict[str, str] = {}  # name -> content, of what this process read or wrote
+        self._files: dict[str, str] = {}  # name -> content, as read or written by this process
 
     def make(self) -> None:
-        """Create the directory, and again the files in it that this process knows if they were removed."""
+        """Create the directory, and any known file that was removed from it."""
         make_directory(self._path, 0o750, owned_as_parent=True)
         for name, text in self._files.items():
             if not (self._path / name).exists():
                 replace_file(self._path / name, text.encode())
 
     def agent(self, name: str | None) -> Agent:
-        """Return the agent as records name it; without a name it has that of the host."""
+        """Return the agent's identity in records; the name defaults to the host name."""
         name = name or socket.gethostname()
         return Agent(name, name, self.agent_id, VERSION)
 
@@ -43,7 +45,7 @@ class DataDirectory:
         return agent_id
 
     def first_start(self, now: float) -> float:
-        """Return when the agent ran here for the first time, in unix seconds; `ignore_inactive` depends on it."""
+        """Return the time of the agent's first start here, in unix seconds, for `ignore_inactive`."""
         try:
             started = float(self._read("first_start"))
         except ValueError:
@@ -52,7 +54,7 @@ class DataDirectory:
         return started
 
     def _read(self, name: str) -> str:
-        """Return the text of a small file, "" if it is missing."""
+        """Return the content of a small text file, or "" if it is missing."""
         try:
             return read_file(self._path / name, MAX_BYTES).decode("ascii", "replace").strip()
         except FileNotFoundError:
@@ -64,16 +66,16 @@ class DataDirectory:
 
     @contextmanager
     def translating_errors(self) -> Iterator[None]:
-        """Raise StartError for errors of the system, with the directory, which their own message may lack."""
+        """Raise StartError for system errors, with the directory, which their own message may lack."""
         try:
             yield
         except Misplaced as error:
             raise StartError(
-                f"path.data {error.path}: it {error.problem}; positions are kept there: make what is missing, move away"
-                " what does not belong there, or set another path.data"
+                f"path.data {error.path} {error.problem}. Positions are stored there: create the missing "
+                "directory, remove the obstacle, or set another path.data"
             ) from error
         except OSError as error:
             raise StartError(
-                f"path.data {self._path}: {error.strerror} ({error.filename or 'while writing there'}); "
-                "positions are kept there: free some space, make it writable, or set another path.data"
+                f"path.data {self._path}: {error.strerror} ({error.filename or 'while writing there'}). Positions "
+                "are stored there: free space, make it writable, or set another path.data"
             ) from error

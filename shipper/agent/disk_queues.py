@@ -1,4 +1,4 @@
-"""Makes the queue on disk, with what is left in it."""
+"""Creates the queue on disk with the events left in it."""
 
 import logging
 from contextlib import ExitStack
@@ -7,7 +7,7 @@ from pathlib import Path
 from log_shipper.shipper.agent.committed_positions import Stopped
 from log_shipper.shipper.agent.environment import Environment, QueueParts
 from log_shipper.shipper.agent.queue_entry import QueueEntry, report_others
-from log_shipper.shipper.agent.queue_entry import has_undelivered as has_undelivered  # `outputs` has it from here
+from log_shipper.shipper.agent.queue_entry import has_undelivered as has_undelivered  # provided by `outputs`
 from log_shipper.shipper.backoff import Backoff
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.options.model import ShipperConfig
@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 
 class DiskQueues:
-    """Makes the queue of an agent. `environment` is the agent's."""
+    """Creates the queue of an agent. `environment` is the agent's."""
 
     def __init__(self, config: ShipperConfig, environment: Environment, parts: QueueParts) -> None:
         self._config = config.queue.disk or DiskQueueConfig()
@@ -35,16 +35,16 @@ class DiskQueues:
         self._parts = parts
 
     def make_later(self, directory: Path) -> DiskQueue | None:
-        """Return the queue of an agent that runs already; None where it cannot be made, which is logged."""
+        """Return a queue for a running agent, or None if it cannot be created, which is logged."""
         try:
             return self.make(directory, takes_all=False)
         except (StartError, Stopped) as error:
-            logger.error("%s; until then what cannot be read again is kept in memory only", error)
+            logger.error("%s; until then, events that cannot be re-read are kept in memory only", error)
             return None
 
     def make(self, directory: Path, *, takes_all: bool) -> DiskQueue:
-        """Return the queue, which is closed with the parts, with what is left in it. Raises StartError, Stopped."""
-        with ExitStack() as locked:  # let go of if it cannot be made: the next attempt must not find it in use
+        """Return the queue with the events left in it; `stack` closes it. Raises StartError, Stopped."""
+        with ExitStack() as locked:  # released on failure: otherwise, the next attempt would find it in use
             return self._make(directory, locked, takes_all=takes_all)
 
     def _make(self, directory: Path, locked: ExitStack, *, takes_all: bool) -> DiskQueue:
@@ -89,4 +89,4 @@ class DiskQueues:
 def _report(loaded: LoadedSegments, directory: Path) -> None:
     waiting = loaded.waiting
     if waiting.frames:
-        logger.info("%d events in %s wait to be delivered, before all others", waiting.events, directory)
+        logger.info("%d events in %s are delivered first", waiting.events, directory)

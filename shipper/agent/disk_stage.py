@@ -1,4 +1,4 @@
-"""Decides whether there is a queue on disk. What it is made of is imported where there is one."""
+"""Decides whether there is a queue on disk. Its modules are imported only if there is one."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,9 +18,9 @@ MAKE_AGAIN = 5.0  # seconds
 
 
 def disk_queue(config: ShipperConfig, environment: Environment, parts: QueueParts) -> "DiskQueue | None":
-    """Return the queue on disk that there is from the start; None where there is none. With a section for it everything
-    passes through it; and what is left in one is delivered also if it is not enabled any more. Raises StartError,
-    Stopped."""
+    """Return the queue on disk at the start, or None. With a section for it, all events pass through it; events left in
+    a disabled one are also delivered. Raises StartError, Stopped.
+    """
     section = config.queue.disk
     directory = _directory(section, environment.data, parts.registrar.states)
     is_on = section is not None and section.enabled
@@ -32,8 +32,9 @@ def disk_queue(config: ShipperConfig, environment: Environment, parts: QueuePart
 
 
 def disk_queue_on_demand(config: ShipperConfig, environment: Environment, parts: QueueParts) -> MakeDisk:
-    """Return what makes a queue on disk where there is no section for one; it returns None where it cannot be made now,
-    which it has logged, and then until it tries again after `MAKE_AGAIN` seconds."""
+    """Return a function that creates a queue on disk on demand, when the configuration has no section for it. It logs a
+    failure and then returns None until the next attempt, `MAKE_AGAIN` seconds later.
+    """
     make_at = float("-inf")
 
     def make() -> "DiskQueue | None":
@@ -51,7 +52,7 @@ def disk_queue_on_demand(config: ShipperConfig, environment: Environment, parts:
 
 
 def _is_left(directory: Path, states: Mapping[str, FileState]) -> bool:
-    """True if something is left in the directory, or should be, and is missing."""
+    """Return True if events are left in the directory, or should be and are missing."""
     if any(directory.glob("*.seg")):
         return True
     used = [state for state in states.values() if state.kind == QUEUE]
@@ -63,8 +64,9 @@ def _is_left(directory: Path, states: Mapping[str, FileState]) -> bool:
 
 
 def _directory(section: DiskQueueConfig | None, data: Path, states: Mapping[str, FileState]) -> Path:
-    """Return the directory of the queue. Where none is named, because the section was
-    removed or turned off, it is the one that was used last: something may be left in it."""
+    """Return the directory of the queue. If none is configured, because the section was removed or disabled, it is the
+    last one used: it may still contain events.
+    """
     if section is not None and section.path is not None:
         return Path(section.path)
     if section is None or not section.enabled:

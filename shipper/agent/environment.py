@@ -1,4 +1,4 @@
-"""What a run of the agent gets of its caller, beside the configuration."""
+"""Dependencies of a run that the caller provides, besides the configuration."""
 
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -27,17 +27,17 @@ Discover = Callable[[ShipperConfig, Surroundings, ExitStack], Containers]
 
 
 def discover(config: ShipperConfig, environment: Surroundings, stack: ExitStack) -> Containers:
-    """Return the containers of a configuration's providers, which `stack` closes. Raises StartError."""
+    """Return the containers of a configuration's providers; `stack` closes them. Raises StartError."""
     if not config.autodiscover.providers:
         return NoContainers()
-    from log_shipper.shipper.autodiscover.start import start  # few have containers
+    from log_shipper.shipper.autodiscover.start import start  # few use containers
 
     return start(config, environment, stack)
 
 
 @dataclass(frozen=True, slots=True)
 class Threads:
-    """Makes the parts that depend on threads or the kernel; a test may pass parts that it drives step by step."""
+    """Creates the parts that depend on threads or the kernel; tests may pass parts that they drive step by step."""
 
     registrar: Callable[[Store, float, Callable[[], None], Callable[[str], None] | None], Registrar] = Registrar
     inotify: Callable[[Callable[[], None]], Inotify] = Inotify
@@ -48,11 +48,11 @@ THREADS = Threads()
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """What the caller passes to a run of the agent, beside its configuration.
+    """What the caller passes to a run of the agent, besides its configuration.
 
-    `reading` decides when the configuration is read again, and how. `connect` makes the output; a test passes its own
-    to be the destination. `stopping` ends a start that waits for the output. `service` is what its manager knows of it.
-    `opened` is called when path.data and the registry are open. `discover` begins to watch containers.
+        `reading` decides when and how the configuration is reloaded. `connect` creates the output; tests pass their own
+    destination. `stopping` ends a start that waits for the output. `service` notifies the service manager. `opened` is
+    called when path.data and the registry are open. `discover` starts watching containers.
     """
 
     data: Path
@@ -70,7 +70,7 @@ class Environment:
 
 @dataclass(frozen=True, slots=True)
 class QueueParts:
-    """What a queue on disk is made with. `staging`: None without transactions; `stack` closes it."""
+    """What a queue on disk needs. `staging`: None without transactions; `stack` closes it."""
 
     memory: MemoryQueue
     registrar: Registrar

@@ -1,4 +1,4 @@
-"""Builds the inputs of a configuration: at the start, and again at each reload."""
+"""Builds the inputs of a configuration, at startup and for each reload."""
 
 from collections.abc import Sequence
 
@@ -21,24 +21,22 @@ AnyInput = Input | FeedInput
 
 
 class InputFactory:
-    """Builds inputs, and returns the same objects for those that a new configuration does not change, so that their
-    harvesters continue undisturbed."""
+    """Builds inputs, and reuses those that a new configuration does not change, so that their harvesters continue."""
 
     def __init__(self, context: ProcessorContext, registrar: Registrar, stage: MakeStage | None = None) -> None:
         self._context = context
         self._registrar = registrar
         self._stage = stage
-        self._counts: dict[str, InputCounts] = {}  # by id: they rise also over a reload
-        self._inputs: dict[str, tuple[object, AnyInput]] = {}  # by id, with what it was built from
+        self._counts: dict[str, InputCounts] = {}  # by id: they keep counting across reloads
+        self._inputs: dict[str, tuple[object, AnyInput]] = {}  # by id, with the configuration it was built from
         self._discovered: dict[str, tuple[DiscoveredInput, AnyInput]] = {}  # by id
-        self.refused: dict[str, str] = {}  # of those that were discovered: why they cannot be built, by id
-        self._common: object = None  # what all of them were built from
-        # The processors for all inputs are shared: a rate limit is one for the agent, and so is a cache.
+        self.refused: dict[str, str] = {}  # errors of discovered inputs, by id
+        self._common: object = None  # the configuration of all of them
+        # The processors for all inputs are shared: a rate limit or cache applies to the whole agent.
         self._shared: tuple[object, chain.Steps] = ((), chain.Steps())
 
     def build(self, config: ShipperConfig, discovered: Sequence[DiscoveredInput] = ()) -> list[AnyInput]:
-        """Return the enabled inputs, in order, and those that were discovered. Raises StartError; nothing is changed
-        then."""
+        """Return the enabled inputs in order, and the discovered ones. Raises StartError without changing anything."""
         written = comparison_key(config.processors)
         shared = self._shared
         if shared[0] != written:
@@ -57,13 +55,13 @@ class InputFactory:
         beside = [item for item in discovered if item.config.id not in built]
         made = self._build_discovered(beside, config, shared[1], self._discovered if known is self._inputs else {})
         self.refused |= {
-            item.config.id: "its id is that of an input of the configuration"
+            item.config.id: "its id is already used in the configuration"
             for item in discovered
             if item.config.id in built
         }
         self._inputs, self._common, self._shared = built, common, shared
         for input_id in self._discovered.keys() - made.keys() - built.keys():
-            self._counts.pop(input_id, None)  # those of inputs that come and go would add up
+            self._counts.pop(input_id, None)  # those of short-lived inputs would accumulate
         self._discovered = made
         return [built_input for _, built_input in (*built.values(), *made.values())]
 
@@ -74,7 +72,9 @@ class InputFactory:
         shared: chain.Steps,
         known: dict[str, tuple[DiscoveredInput, AnyInput]],
     ) -> dict[str, tuple[DiscoveredInput, AnyInput]]:
-        """Return those that can be built. They are compared by identity: thousands of them may be given each second."""
+        """Return the inputs that can be built. They are compared by identity, because thousands may be passed each
+        second.
+        """
         built: dict[str, tuple[DiscoveredInput, AnyInput]] = {}
         refused: dict[str, str] = {}
         for item in discovered:
@@ -91,7 +91,7 @@ class InputFactory:
     def _make(
         self, config: AnyConfig, root: ShipperConfig, shared: chain.Steps, metadata: Doc | None = None
     ) -> AnyInput:
-        """`metadata`: members of its events, for one that was discovered."""
+        """Build an input. `metadata`: members of the events of a discovered one."""
         context = self._context
         parts = (
             context.agent,
@@ -109,5 +109,5 @@ class InputFactory:
 
 
 def comparison_key(value: object) -> object:
-    """Return a key that is equal only if the value is the same in a record: to Python, 1 and True are equal."""
+    """Return a key that is equal only for values that are equal in a record: to Python, 1 and True are equal."""
     return value, repr(value)

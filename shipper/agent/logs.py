@@ -1,4 +1,4 @@
-"""Where the agent's own log goes: to stderr (as text at a terminal and as JSON elsewhere), to files, to syslog."""
+"""The destinations of the agent's own log: stderr (text on a terminal, otherwise JSON), files, syslog."""
 
 import logging
 import sys
@@ -31,8 +31,9 @@ COMPONENTS = {
 
 
 def set_up(config: LoggingConfig, path_logs: str | None = None, *, to_stderr: bool = False) -> TerminalHandler | None:
-    """Set up logging. `to_stderr` is `-e`: text on stderr, whatever the configuration asks for. Return the handler if
-    it writes text to a terminal, where progress may be shown below the log lines. Raises StartError."""
+    """Set up logging. `to_stderr` is `-e`: text on stderr, regardless of the configuration. Return the handler if it
+    writes text to a terminal, where progress may be shown below the log lines. Raises StartError.
+    """
     handlers = [] if to_stderr or config.to_stderr else _elsewhere(config, path_logs)
     terminal = None
     if not handlers:
@@ -47,15 +48,15 @@ def set_up(config: LoggingConfig, path_logs: str | None = None, *, to_stderr: bo
         force=True,
     )
     set_levels(COMPONENTS, config.levels)
-    # The watcher reports the same (an overflow, for instance) in the agent's own words.
+    # The watcher logs the same events (such as an overflow) itself.
     logging.getLogger("watchdog").setLevel(logging.ERROR)
     return terminal
 
 
 def log_end(text: str) -> None:
-    """Log why the agent ends, unless that is on stderr, where the caller prints it."""
+    """Log why the agent ends, unless logging goes to stderr, where the caller prints it."""
     if any(isinstance(handler, LogFileHandler | LocalSyslogHandler) for handler in _writing()):
-        logger.critical("ended: %s", text)
+        logger.critical("thread ended: %s", text)
 
 
 def _writing() -> Iterator[logging.Handler]:
@@ -91,8 +92,8 @@ def _files(path: Path, config: LogFilesConfig) -> LogFileHandler:
         return LogFileHandler(file)
     except OSError as error:
         raise StartError(
-            f"logging.files: {error.filename or path}: {error.strerror}; let the user that runs the shipper write "
-            "there, set another logging.files.path, or log to stderr (logging.to_files: false, or -e)"
+            f"logging.files: {error.filename or path}: {error.strerror}; give the shipper's user write "
+            "permission, set another logging.files.path, or log to stderr (logging.to_files: false, or -e)"
         ) from error
 
 
@@ -101,6 +102,6 @@ def _syslog() -> LocalSyslogHandler:
         return LocalSyslogHandler("shipper")
     except OSError as error:
         raise StartError(
-            f"logging.to_syslog: {SYSLOG}: {error.strerror}; start the syslog daemon of this machine (a container has "
-            "none), or use logging.to_files or -e"
+            f"logging.to_syslog: {SYSLOG}: {error.strerror}; start the syslog daemon (containers have none), or "
+            "use logging.to_files or -e"
         ) from error

@@ -1,11 +1,11 @@
-"""The one thread that reads, publishes and takes in acknowledgements.
+"""The thread that reads, publishes and handles acknowledgements.
 
-Two busy Python threads contend for the interpreter lock; one thread that does both in turn is faster and simpler
-(measured: ARCHITECTURE.md, "Speed"). Whatever waits (fsync, network, compression) runs on threads that do so without
-the lock: the registrar's and librdkafka's.
+Two busy Python threads contend for the interpreter lock; a single thread that alternates is faster and simpler
+(measured: ARCHITECTURE.md, "Speed"). Blocking work (fsync, network, compression) runs on threads that release the lock:
+the registrar's and librdkafka's.
 
-A wake-up costs more than twenty lines. So there is a rhythm: after a step that read something, and while something is
-in flight, the next step begins an interval later, and takes what has come until then, lines and reports, together.
+A wake-up costs more than twenty lines. Therefore, after a step that read something, and while something is in flight,
+the next step begins an interval later and handles all lines and reports since then together.
 """
 
 from log_shipper.shipper.event import TRUNCATED, Batch
@@ -16,13 +16,14 @@ from log_shipper.shipper.wake import Wake
 
 BYTES_A_STEP = 128 * 1024
 MAX_WAIT = 2.0
-# Seconds until the loop notices a `wake` while it waits in the client, which a report ends at once.
+# Maximum seconds until the loop notices a `wake` while it waits in the client; a report ends that wait at once.
 REPORTS_WAIT = 0.1
 
 
 class Loop:
-    """`wake` is set by other threads and by signals, and watches the descriptors of file events. `interval`: seconds
-    from a step that read something to the next."""
+    """The loop. `wake` is set by other threads and signals, and watches the descriptors of file events. `interval`:
+    seconds from a step that read something to the next.
+    """
 
     def __init__(
         self, sources: BatchSources, pipeline: Pipeline, context: SourceContext, wake: Wake, interval: float
@@ -32,11 +33,10 @@ class Loop:
         self._registrar, self._metrics, self._clock = context.registrar, context.metrics, context.clock
         self._wake = wake
         self._interval = interval
-        self.stepped = self._clock.monotonic()  # when the last step began
+        self.stepped = self._clock.monotonic()  # start of the last step
 
     def step(self, *, reading: bool = True, wait: float = MAX_WAIT) -> None:
-        """Do one round: check files, read some, publish, take in acknowledgements; then wait for at most `wait`
-        seconds, if there is nothing to do."""
+        """Do one round: check files, read, publish, handle acknowledgements; then wait up to `wait` seconds if idle."""
         self._wake.clear()
         self.stepped = self._clock.monotonic()
         if self._registrar.failure is not None:
@@ -51,12 +51,13 @@ class Loop:
 
     @property
     def finished(self) -> bool:
-        """True if all that there was to read is read, and everything is resolved."""
+        """Return True if everything is read and resolved."""
         return self._pipeline.drained and self._sources.finished
 
     def _read(self) -> bool:
-        """Read the sources in turn, each its share of a step, as long as there is room. Return whether there was
-        something to read."""
+        """Read from each source in turn, up to its share of a step, while there is room. Return whether there was
+        anything to read.
+        """
         has_read = False
         if not self._pipeline.has_room:
             return has_read
@@ -80,19 +81,19 @@ class Loop:
             metrics.events_truncated += sum(TRUNCATED in flags for flags in messages.flags.values())
         self._pipeline.put(batch)
 
-    def _wait(self, longest: float, *, reading: bool, has_read: bool) -> None:
+    def _wait(self, timeout: float, *, reading: bool, has_read: bool) -> None:
         pipeline = self._pipeline
-        # Without room nothing is read, and files that are polled would keep the loop busy for nothing.
+        # Without room nothing is read, and polling files would keep the loop busy for nothing.
         can_read = reading and pipeline.has_room
-        longest = min(longest, max(pipeline.next_step - self._clock.monotonic(), 0))
+        timeout = min(timeout, max(pipeline.next_step - self._clock.monotonic(), 0))
         if reading:
-            longest = min(longest, self._sources.next_wake(reading=can_read))
-        # Not while something is written to disk: that makes room and wakes the loop, which a poll would not notice.
+            timeout = min(timeout, self._sources.next_wake(reading=can_read))
+        # Not during a write to disk: that makes room and wakes the loop, which a poll would not notice.
         output = pipeline.output
         if output.in_flight and (not can_read or output.awaits_reports) and not pipeline.is_writing:
-            output.poll(min(longest, REPORTS_WAIT))
-        elif longest > 0:
+            output.poll(min(timeout, REPORTS_WAIT))
+        elif timeout > 0:
             if has_read or output.in_flight:
-                self._wake.pause(min(longest, self._interval))
+                self._wake.pause(min(timeout, self._interval))
             else:
-                self._wake.wait(longest)
+                self._wake.wait(timeout)

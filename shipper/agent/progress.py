@@ -1,4 +1,4 @@
-"""The line at the bottom of a terminal that shows the progress of a run with `--once`.
+"""The progress line at the bottom of a terminal during a run with `--once`.
 
 41 %  1.2 of 2.9 GiB  312,000 events/s  12 of 40 files  0:17 left
 """
@@ -11,14 +11,15 @@ from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.inputs.batch_sources import BatchSources
 from log_shipper.shipper.metrics import Metrics
 
-INTERVAL = 0.2  # seconds between two updates
+INTERVAL = 0.2  # seconds between updates
 RATE_WINDOW = 5.0  # seconds over which rates are computed
 
 
 @dataclass(frozen=True, slots=True)
 class RunStatus:
-    """The progress of a run. Rates are per second; `left` is in bytes, None while something of unknown length is read:
-    standard input, a compressed file."""
+    """The progress of a run. Rates are per second; `left` is in bytes, None while reading input of unknown length:
+    standard input or a compressed file.
+    """
 
     done: int
     left: int | None
@@ -39,7 +40,7 @@ def describe(run: RunStatus) -> str:
 
 
 def percent(done: int, left: int) -> int:
-    """Return the percentage, rounded down: 100 means all of it."""
+    """Return the percentage, rounded down: 100 means everything."""
     return 100 * done // (done + left) if left else 100
 
 
@@ -57,7 +58,9 @@ def duration(seconds: float) -> str:
 
 
 class Progress:
-    """Used by the reading thread only. `handler` is None if there is no terminal: nothing is shown then."""
+    """The progress display, used only by the reading thread. `handler` is None without a terminal; then nothing is
+    shown.
+    """
 
     def __init__(self, handler: TerminalHandler | None, metrics: Metrics, sources: BatchSources, clock: Clock) -> None:
         self._handler = handler

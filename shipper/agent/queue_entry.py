@@ -25,7 +25,9 @@ SAVE_CHECK = 0.2  # seconds
 
 
 class QueueEntry:
-    """Used by the reading thread only. `progress`: None if the registry does not know the queue."""
+    """The queue's saved progress, used only by the reading thread. `progress` is None if the registry does not know the
+    queue.
+    """
 
     def __init__(self, queue_id: str, directory: Path, registrar: Registrar, clock: Clock) -> None:
         known = registrar.states.get(queue_id)
@@ -40,7 +42,7 @@ class QueueEntry:
         self._clock = clock
 
     def at(self, position: int) -> FileState:
-        """Return the entry as it is with this position."""
+        """Return the entry with this position."""
         return self._with(replace(self.progress or Progress(), position=position))
 
     def _with(self, progress: Progress) -> FileState:
@@ -49,12 +51,12 @@ class QueueEntry:
         return replace(self._state, position=progress.position, cursor=cursor, updated=self._clock.time())
 
     def look_for_repeats(self, frame: Frame, content: bytes) -> None:
-        """Note the file of a batch that is on disk: it may be read again from before that."""
-        with suppress(ValueError):  # it is reported when it is read
+        """Record that the file of a batch on disk may be re-read from before the batch."""
+        with suppress(ValueError):  # reported when it is read
             self.repeats.note(*self._decoder.file_end(expanded(frame.kind, content)))
 
     def keep_repeats(self) -> None:
-        """Keep of the repeats what files may give again."""
+        """Keep only repeats that files may deliver again."""
         states = self._registrar.states
 
         def position_of(file_id: str) -> int | None:
@@ -72,8 +74,9 @@ class QueueEntry:
         return Positions(self.note, lambda progress: self._registrar.save([self._with(progress)]), stage)
 
     def save(self, stopping: Callable[[], bool]) -> None:
-        """Have the entry on disk before anything is sent: what the registry does not know counts as removed. Raises
-        Stopped."""
+        """Write the entry to disk before anything is sent: entries unknown to the registry count as removed. Raises
+        Stopped.
+        """
         ticket = self._registrar.save([self._state])
         while not ticket.wait(SAVE_CHECK):
             if stopping():
@@ -86,20 +89,21 @@ def _values(state: FileState) -> dict[str, Any]:
 
 
 def progress_of(state: FileState) -> Progress:
-    """Return the progress of the queue as its entry in the registry has it."""
+    """Return the queue's progress from its entry in the registry."""
     values = _values(state)
     return Progress(state.position, values.get("delivered", 0), values.get("written", 0))
 
 
 def has_undelivered(state: FileState) -> bool:
-    """True if events of the queue with this entry of the registry are not delivered."""
+    """Return True if the queue of this registry entry has undelivered events."""
     progress = progress_of(state)
     return progress.delivered < progress.written
 
 
 def report_others(queue_id: str, directory: Path, registrar: Registrar) -> int:
-    """Remove entries of queues that are no more, and warn of one that was used before and has something left. Return
-    how many events at least are lost with the former."""
+    """Remove the entries of deleted queues, and warn of previous queues that still contain events. Return the minimum
+    number of events lost with deleted ones.
+    """
     lost = 0
     for state in list(registrar.states.values()):
         if state.kind != QUEUE or state.id == queue_id:
@@ -110,14 +114,14 @@ def report_others(queue_id: str, directory: Path, registrar: Registrar) -> int:
             if progress.delivered < progress.written:
                 lost += progress.written - progress.delivered
                 logger.error(
-                    "the queue on disk is missing: %s: at least %d events that waited there are lost",
+                    "the queue on disk is missing: %s: at least %d events in it are lost",
                     state.path,
                     progress.written - progress.delivered,
                 )
         else:
             logger.warning(
-                "%s was the queue on disk before, and events may wait there; they are not sent while queue.disk.path "
-                "names another directory: run the agent once with that path",
+                "the queue on disk was previously in %s and may still contain events; they are not sent while "
+                "queue.disk.path is another directory. To send them, run the agent once with the old path",
                 state.path,
             )
     return lost

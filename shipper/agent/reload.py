@@ -1,7 +1,7 @@
-"""Reads the configuration again while the agent runs: after SIGHUP, and when a file of `config.inputs` changed.
+"""Reloads the configuration of a running agent: after SIGHUP, and when a file of `config.inputs` changes.
 
-Inputs that did not change continue undisturbed. A configuration with a mistake changes nothing. What cannot change in a
-running agent (the output, the queue, the data path ...) stays as it was, and is named in the log.
+Unchanged inputs continue undisturbed. An invalid configuration changes nothing. Options that cannot change in a running
+agent (the output, the queue, the data path ...) keep their values, and are named in the log.
 """
 
 import logging
@@ -21,16 +21,17 @@ from log_shipper.shipper.options.model import ShipperConfig
 
 logger = logging.getLogger(__name__)
 
-MISTAKES_LOGGED = 20  # thousands of inputs may have the same one
-# Options whose changes apply at once; all others apply at the next start.
+MISTAKES_LOGGED = 20  # thousands of inputs may share one
+# Options whose changes apply at once; all others need a restart.
 RELOADED = {"inputs", "processors", "tags", "fields", "fields_under_root", "config_inputs"}
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigSource:
-    """`read` returns the configuration as it is now, or raises ConfigError; `is_requested` is true once after each
-    SIGHUP; `start` runs the reading, and `wake` is called at its end. `report` is called with True when what SIGHUP
-    requested begins, and with False when its result was taken or refused."""
+    """How to reload. `read` returns the current configuration or raises ConfigError; `is_requested` is true once after
+    each SIGHUP; `start` starts reading, and `wake` is called at its end. `report` gets True when a requested reload
+    begins, and False when its result was applied or refused.
+    """
 
     read: Callable[[], ShipperConfig]
     is_requested: Callable[[], bool]
@@ -41,18 +42,18 @@ class ConfigSource:
 
 @dataclass(slots=True)
 class Reloads:
-    """How often the configuration was read again since the start, by the result."""
+    """The number of reloads since the start, by result."""
 
     ok: int = 0
     failed: int = 0
-    is_refused: bool = False  # the last one was
+    is_refused: bool = False  # the last reload
 
 
 ReplaceInputs = Callable[[list[AnyInput]], None]
 
 
 class Reloader:
-    """Used by the reading thread only."""
+    """Reloads the configuration; used only by the reading thread."""
 
     def __init__(
         self,
@@ -63,8 +64,9 @@ class Reloader:
         clock: Clock,
         discovered: Sequence[DiscoveredInput] = (),
     ) -> None:
-        """`config` is in effect, with the inputs that were `discovered`. Without `replace_inputs` (standard input is
-        read) nothing can be changed."""
+        """`config` is in effect, with the `discovered` inputs. Without `replace_inputs` (standard input), nothing can
+        change.
+        """
         self._config = config
         self._is_requested = reading.is_requested
         self._report = reading.report
@@ -86,11 +88,11 @@ class Reloader:
 
     @property
     def running(self) -> list[AnyInput]:
-        """Return the inputs in effect. Any thread may ask."""
+        """Return the inputs in effect. Callable from any thread."""
         return self._running
 
     def step(self) -> None:
-        """Start a check of the configuration if one is due, and apply the result of one that has ended."""
+        """Start a check of the configuration if due, and apply the result of a finished one."""
         if not self._reader.pending:
             self._start_check()
         result = self._reader.take()
@@ -102,8 +104,9 @@ class Reloader:
                 self._report(False)
 
     def discover(self, discovered: Sequence[DiscoveredInput]) -> Mapping[str, str]:
-        """Read these inputs beside those of the configuration. One that is the very same object as before continues
-        undisturbed. Return why some are not read, by id."""
+        """Read these inputs in addition to the configured ones. An identical object continues undisturbed. Return why
+        inputs are not read, by id.
+        """
         if self._replace_inputs is None:
             return {}
         inputs = self._inputs.build(self._config, discovered)
@@ -127,7 +130,7 @@ class Reloader:
             self._refuse(result.mistake)
         elif result.config is not None and self._replace_inputs is None:
             logger.warning(
-                "the configuration is not reloaded: the agent reads standard input, whose options cannot change",
+                "the configuration is not reloaded: options of stdin cannot change while it is read",
                 extra=EACH,
             )
         elif result.config is not None and self._replace_inputs is not None:
@@ -142,14 +145,12 @@ class Reloader:
         self.reloads.is_refused = True
         lines = mistake.splitlines()
         if len(lines) > MISTAKES_LOGGED:
-            rest = f"... and {len(lines) - MISTAKES_LOGGED} more: 'shipper test config' shows all of them"
+            rest = f"... and {len(lines) - MISTAKES_LOGGED} more: run 'shipper test config'"
             lines = [*lines[:MISTAKES_LOGGED], rest]
-        logger.error(
-            "the configuration has a mistake; the one before stays in effect:\n%s", "\n".join(lines), extra=EACH
-        )
+        logger.error("invalid configuration; the previous one stays in effect:\n%s", "\n".join(lines), extra=EACH)
 
     def _apply(self, read: ShipperConfig, replace_inputs: ReplaceInputs) -> None:
-        """Apply a configuration. Raises StartError; nothing is changed then."""
+        """Apply a configuration. Raises StartError without changing anything."""
         config = self._with_fixed_options(read)
         inputs = self._build_inputs(config)
         if inputs != self._running:
@@ -162,31 +163,31 @@ class Reloader:
         self.reloads.is_refused = False
 
     def _with_fixed_options(self, read: ShipperConfig) -> ShipperConfig:
-        """Return what was read, but with the options in effect that cannot change while the agent runs."""
+        """Return the new configuration, but with the current values of options that cannot change in a running
+        agent."""
         names = [option.name for option in options(ShipperConfig) if option.name not in RELOADED]
         return replace(read, **{name: getattr(self._config, name) for name in names})
 
     def _build_inputs(self, config: ShipperConfig) -> list[AnyInput]:
         if any(candidate.enabled and candidate.type == "stdin" for candidate in config.inputs):
-            raise StartError("an input of type stdin can only be added at the next start")
+            raise StartError("a stdin input can only be added with a restart")
         return self._inputs.build(config, self._discovered)
 
     def _log_changes(self, read: ShipperConfig, inputs: list[AnyInput]) -> None:
         log_findings(read, self._config)
         late = changed_options(self._config, read, RELOADED)
         if late:
-            logger.warning(
-                "changed in the configuration, and in effect at the next start only: %s", ", ".join(late), extra=EACH
-            )
+            logger.warning("changes that need a restart: %s", ", ".join(late), extra=EACH)
         if inputs != self._running:
             logger.info("reloaded: %s", difference(self._running, inputs), extra=EACH)
         elif not late:
-            logger.info("the configuration was read again: nothing changed", extra=EACH)
+            logger.info("reloaded: nothing changed", extra=EACH)
 
 
 def changed_options(before: Any, after: Any, without: Container[str] = ()) -> list[str]:
-    """Return the dotted names of the options that differ in two values of a model, but for the fields `without`. A
-    section that only one of them has is one name, as a list is."""
+    """Return the dotted names of options that differ between two values of a model, except the fields `without`. A
+    list, or a section present in only one of them, is one name.
+    """
     model: Any = type(before)
     names: list[str] = []
     for option in options(model):
@@ -199,7 +200,7 @@ def changed_options(before: Any, after: Any, without: Container[str] = ()) -> li
 
 
 def log_findings(config: ShipperConfig, before: ShipperConfig | None = None) -> None:
-    """Log the warnings and notes about a configuration, but those that the one before had, too."""
+    """Log the warnings and notes about a configuration, except those that the previous one had, too."""
     for level, findings, known in (
         (logging.WARNING, config.warnings, before.warnings if before else ()),
         (logging.INFO, config.notes, before.notes if before else ()),
@@ -210,7 +211,7 @@ def log_findings(config: ShipperConfig, before: ShipperConfig | None = None) -> 
 
 
 def difference(before: Sequence[AnyInput], after: Sequence[AnyInput]) -> str:
-    """Return the difference in words, as in: 1 input added, 2 unchanged."""
+    """Return the difference, as in: 1 input added, 2 unchanged."""
     old, new = {item.id: item for item in before}, {item.id: item for item in after}
     both = old.keys() & new.keys()
     counts = {

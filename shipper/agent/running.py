@@ -1,4 +1,4 @@
-"""Runs the agent to its end: the loop, what is looked at beside it, and how it stops."""
+"""Runs the agent to its end: the loop, the periodic checks, and the stop."""
 
 import logging
 import sys
@@ -27,14 +27,14 @@ EXIT_OK = 0
 EXIT_UNFINISHED = 1
 EXIT_DEAD_LETTER = 3
 NEVER = float("inf")
-LOOK_INTERVAL = 0.1  # seconds between two looks at all beside the events, where steps of the loop follow each other
+LOOK_INTERVAL = 0.1  # seconds between periodic checks while the loop is busy
 
 
 class Observer(Protocol):
-    """Shows the agent to others while it runs (monitor/composition.py)."""
+    """Exposes the state of the running agent (monitor/composition.py)."""
 
     def opened(self) -> None:
-        """Note that path.data and the registry are open. The agent may have to wait for its output after that."""
+        """Note that path.data and the registry are open. The agent may still have to wait for its output."""
 
     def observe(self, app: App) -> None:
         """Note that the agent is composed."""
@@ -44,7 +44,7 @@ class Observer(Protocol):
 
 
 class NoObserver:
-    """While no one looks."""
+    """A monitor that shows nothing."""
 
     def opened(self) -> None: ...
 
@@ -61,18 +61,18 @@ def not_observed(stack: ExitStack) -> Observer:
 
 
 class Ending(Protocol):
-    """When a run ends, if it has not finished by then."""
+    """When to end a run that has not finished."""
 
     @property
     def is_due(self) -> bool: ...
 
     @property
     def reason(self) -> str:
-        """Return why, in words."""
+        """Return the reason."""
 
 
 class TimedEnding:
-    """`stopping` is True after a signal."""
+    """Ends after a signal, when `stopping` is True, or after the timeout."""
 
     def __init__(self, stopping: Callable[[], bool], once_timeout: float, clock: Clock) -> None:
         self._stopping = stopping
@@ -86,14 +86,14 @@ class TimedEnding:
 
     @property
     def reason(self) -> str:
-        return "a signal has stopped it" if self._stopping() else f"--once-timeout ({self._once_timeout:g} s) is over"
+        return "stopped by a signal" if self._stopping() else f"--once-timeout ({self._once_timeout:g} s) expired"
 
 
 def left(status: SourceStatus) -> str:
-    """Return in words what is not delivered."""
+    """Return a description of the undelivered files."""
     files = status.reading + status.unsettled + status.waiting
     if not files:
-        return "not all files were looked at"
+        return "not all files were scanned"
     least = "" if status.is_size_known else "at least "
     count = status.bytes_behind + status.bytes_waiting
     return f"{least}{count:,} bytes of {files:,} file{'s'[: files != 1]} are not delivered"
@@ -108,7 +108,8 @@ def run(
     observer: MakeObserver = not_observed,
 ) -> int:
     """Run until the `ending` is due, or with `once` until every file is delivered. Return the exit code. Raises as
-    `build`."""
+    `build`.
+    """
     clock, once, service = environment.clock, environment.once, environment.service
     if once and not config.has_inputs:
         raise StartError("no input is enabled: --once has nothing to read")
@@ -123,7 +124,7 @@ def run(
             app = build(config, replace(environment, stopping=stopping_early, opened=observed_by.opened), stack)
         except Stopped:
             if once:
-                logger.error("not finished: %s, before Kafka sent the committed positions", ending.reason)
+                logger.error("not finished: %s before Kafka sent the committed positions", ending.reason)
             return EXIT_UNFINISHED if once else EXIT_OK
         observed_by.observe(app)
         logger.info(
@@ -152,15 +153,15 @@ def run(
 def _progress_terminal(
     terminal: TerminalHandler | None, config: ShipperConfig, *, once: bool
 ) -> TerminalHandler | None:
-    """Return where progress is shown; None if not: it must not mix with records that are written to the same
-    terminal."""
+    """Return the progress display, or None: it must not mix with records written to the same terminal."""
     records = config.output.chosen.is_stdout and sys.stdout is not None and sys.stdout.isatty()
     return terminal if once and not records else None
 
 
 def _end(app: App, config: ShipperConfig, environment: Environment, why: str) -> int:
-    """Stop reading (where `read_until_eof` is set at the ends of files), wait for acknowledgements, give up what is not
-    acknowledged (it is read again). Return the exit code. `why` it ends, if it has not finished."""
+    """Stop reading (with `read_until_eof`, at the end of each file), wait for acknowledgements, and give up the rest,
+    which is read again. Return the exit code. `why`: the reason if the run has not finished.
+    """
     clock, once, service, sources = environment.clock, environment.once, environment.service, app.sources
     finished = app.loop.finished
     service.stopping()
@@ -176,12 +177,14 @@ def _end(app: App, config: ShipperConfig, environment: Environment, why: str) ->
     status = sources.status()
     sources.stop()
     app.summary.last(status)
-    longest = max(config.shutdown_timeout, 1.0)
-    service.saving(longest)
-    saved = app.registrar.close(longest)
+    timeout = max(config.shutdown_timeout, 1.0)
+    service.saving(timeout)
+    saved = app.registrar.close(timeout)
     if not saved:
-        logger.error("the registry could not be saved: what was acknowledged last is sent again at the next start")
-    if not once and not finished:  # without --once only standard input ends
+        logger.error(
+            "the registry could not be saved: the most recent acknowledged events will be resent at the next start"
+        )
+    if not once and not finished:  # without --once, only standard input ends
         return EXIT_OK
     for path, problem in status.problems.items():
         logger.error("not finished: %s: %s", path, problem, extra=EACH)

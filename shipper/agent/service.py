@@ -1,7 +1,7 @@
-"""What the service manager knows of the agent: ready, alive, reloading, stopping, and a line on how it is doing.
+"""Notifies the service manager: ready, alive, reloading, stopping, and a status line.
 
-systemd shows the line (`systemctl status`), and restarts an agent whose loop does not report for WatchdogSec. Nothing
-happens here in an agent that no service manager has started.
+systemd shows the line (`systemctl status`), and restarts an agent whose loop does not report for WatchdogSec. Without a
+service manager, nothing happens here.
 """
 
 from collections.abc import Callable
@@ -16,36 +16,36 @@ from log_shipper.shipper.metrics import Metrics
 NEVER = float("inf")
 STATUS_INTERVAL = 5.0
 PULSE_INTERVAL = 1.0
-# A start that waits for Kafka counts as done after this: what waits for the service (a boot, an upgrade of the package)
-# must not wait as long as Kafka is down. The same outage does not keep a start without transactions from being ready.
+# A start that waits for Kafka counts as done after this time: units that wait for the service (a boot, a package
+# upgrade) must not wait for the whole outage. Without transactions, the same outage does not delay readiness.
 START_PATIENCE = 20.0
-# What is asked for at a time, while the agent starts or stops. It asks again long before.
+# The time extension requested at once while the agent starts or stops; it is renewed long before it ends.
 EXTENSION = 30.0
-WAITING = "waiting for Kafka: nothing is read before the committed positions are known"
+WAITING = "waiting for the positions committed in Kafka; nothing is read until then"
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What the line is about: the loop's own figures, read by the loop's thread."""
+    """The figures of the status line, read by the loop's thread."""
 
     metrics: Metrics
     sources: BatchSources
 
 
 class Pulse:
-    """Shows that the reading thread makes progress within one step, which may take minutes: at the first scan, or at a
-    full one, of a network file system with many directories. What calls the system once hangs if that takes long; what
-    calls it for each of many files does not. `report` is called when it beats, at most once in PULSE_INTERVAL."""
+    """Shows that the reading thread progresses within one step, which may take minutes: a full scan of a network file
+    system with many directories. A single system call that takes this long counts as hanging; many calls do not.
+    `report` is called on a beat, at most once per PULSE_INTERVAL.
+    """
 
     def __init__(self, clock: Clock, report: Callable[[], None] = lambda: None) -> None:
         self._clock = clock
         self._report = report
-        self.last = clock.monotonic()  # when it beat last; any thread may look
+        self.last = clock.monotonic()  # the last beat; readable by any thread
         self._due = self.last
 
     def beat(self) -> None:
-        """Note that one of many things is done: a directory listed, a file looked at. Costs as much as a look at the
-        clock."""
+        """Note that one of many items is done: a directory listed, a file checked. Costs one look at the clock."""
         self.last = now = self._clock.monotonic()
         if now >= self._due:
             self._due = now + PULSE_INTERVAL
@@ -53,8 +53,9 @@ class Pulse:
 
 
 class Service:
-    """Used by the reading thread only, which reports as the loop steps, and from within a long step: an agent whose
-    reading thread hangs is not alive."""
+    """Notifies the service manager; used only by the reading thread, in the loop's steps and within long ones: an agent
+    whose reading thread hangs is not alive.
+    """
 
     def __init__(self, notifier: Notifier, clock: Clock) -> None:
         self._notifier = notifier
@@ -63,19 +64,19 @@ class Service:
         self._interval = min(STATUS_INTERVAL, (notifier.watchdog or NEVER) / 2)
         self._due = self._started if notifier else NEVER
         self._working_due = self._due + self._interval
-        # For one call of the system, while the agent starts or stops: as long as the watchdog gives it later.
+        # For one system call while the agent starts or stops: as long as the watchdog allows later.
         self._patience = max(EXTENSION, notifier.watchdog or 0.0)
         self._is_ready = self._is_stopping = False
         self._status = ""
         self._status_due = self._started
-        self._sampled = self._started, 0  # time and acknowledged events at the line before
+        self._sampled = self._started, 0  # time and acknowledged events at the previous status line
 
     def longest_wait(self, usual: float) -> float:
         """Return how long the loop may be idle: not at all before it was reported as ready."""
         return min(usual, self._interval) if self._is_ready or not self._notifier else 0.0
 
     def waiting(self) -> None:
-        """Called repeatedly while the start waits for the output."""
+        """Extend the time for the start. Call it repeatedly while the start waits for the output."""
         now = self._clock.monotonic()
         if now < self._due:
             return
@@ -86,8 +87,9 @@ class Service:
             self._notifier.send(*self._ready(), "WATCHDOG=1", *self._changed(WAITING))
 
     def working(self) -> None:
-        """Called from within a step that takes long, when it has done one of many things: at the start there may be
-        millions of files, on a slow file system, and no unit can know how long that takes."""
+        """Extend the time within a long step, after each item: at the start there may be millions of files on a
+        slow file system, and no unit can know how long they take.
+        """
         now = self._clock.monotonic()
         if now < self._working_due:
             return
@@ -98,7 +100,7 @@ class Service:
             self._notifier.extend(self._patience)
 
     def step(self, observed: Observed) -> None:
-        """Called after each step of the loop. The first one has scanned all inputs, so the agent is ready then."""
+        """Report life, and readiness after the first step, which has scanned all inputs."""
         now = self._clock.monotonic()
         if now < self._due:
             return
@@ -110,8 +112,7 @@ class Service:
         self._notifier.send(*lines)
 
     def reloading(self, pending: bool) -> None:
-        """Report that the configuration is read again, or that it was taken or refused. systemd knows by the time which
-        request is meant."""
+        """Report the start of a reload, or its end. systemd identifies the request by the time."""
         if pending:
             self._notifier.send("RELOADING=1", f"MONOTONIC_USEC={round(self._clock.monotonic() * MICROSECONDS)}")
         else:
@@ -123,16 +124,16 @@ class Service:
         self._due = self._clock.monotonic() if self._notifier else NEVER
 
     def draining(self) -> None:
-        """Called repeatedly while the stop waits for acknowledgements, which `shutdown_timeout` limits."""
+        """Extend the time for the stop while it waits for acknowledgements, which `shutdown_timeout` limits."""
         now = self._clock.monotonic()
         if now >= self._due:
             self._due = now + self._interval
             self._notifier.send("WATCHDOG=1")
             self._notifier.extend(EXTENSION)
 
-    def saving(self, longest: float) -> None:
-        """Called before the stop waits for the disk, for at most `longest` seconds."""
-        self._notifier.extend(longest + EXTENSION)
+    def saving(self, timeout: float) -> None:
+        """Extend the time for the stop before it waits for the disk, for at most `timeout` seconds."""
+        self._notifier.extend(timeout + EXTENSION)
 
     def _ready(self) -> list[str]:
         if self._is_ready:

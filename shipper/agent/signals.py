@@ -1,4 +1,4 @@
-"""SIGTERM, SIGINT and SIGHUP as flags, for as long as the agent runs."""
+"""SIGTERM, SIGINT and SIGHUP as flags while the agent runs."""
 
 import os
 import signal
@@ -10,8 +10,9 @@ STOPPING = (signal.SIGTERM, signal.SIGINT)
 
 
 class EarlyStop:
-    """A handler that remembers SIGTERM for `Signals`: of a container that hardly lived, the files are still to be read
-    to their end (`read_until_eof`). A second signal ends the process at once."""
+    """Remembers an early SIGTERM for `Signals`: files of a short-lived container must still be read to their end
+    (`read_until_eof`). A second signal ends the process at once.
+    """
 
     def __init__(self) -> None:
         self.came = False
@@ -23,9 +24,9 @@ class EarlyStop:
 
 
 def handle_early(*, once: bool) -> None:
-    """Install handlers until `Signals` replaces them. Nothing has begun, so SIGINT ends the process with the exit code
-    of a run that was stopped, and with `once` SIGTERM too. SIGHUP is ignored: the configuration is going to be read
-    anyway."""
+    """Install handlers until `Signals` replaces them. Nothing has begun yet: SIGINT, and with `once` SIGTERM, ends the
+    process with the exit code of a stopped run. SIGHUP is ignored, because the configuration will be read anyway.
+    """
     for number in STOPPING:
         signal.signal(number, lambda *_: os._exit(1 if once else 0))
     if not once:
@@ -34,10 +35,11 @@ def handle_early(*, once: bool) -> None:
 
 
 class Signals:
-    """A context manager that restores the former handlers. The first SIGTERM or SIGINT sets `stopping` and calls
-    `wake`; one that came before sets it too (`handle_early`). A second one ends the process at once: the registry did
-    not move, so nothing is lost. With `reloads`, SIGHUP sets a flag and calls `wake`; without, its handler stays as it
-    was."""
+    """A context manager that restores the previous handlers. The first SIGTERM or SIGINT sets `stopping` and calls
+    `wake`; so does one that came before (`handle_early`). A second one ends the process at once, which loses nothing,
+    because the registry has not advanced. With `reloads`, SIGHUP sets a flag and calls `wake`; otherwise, its handler
+    is unchanged.
+    """
 
     def __init__(self, wake: Callable[[], None], *, reloads: bool = False) -> None:
         self.stopping = False
@@ -59,10 +61,12 @@ class Signals:
             signal.signal(number, handler)  # type: ignore[arg-type]  # what signal() returned, it takes
 
     def hung_up(self) -> bool:
-        """True if SIGHUP came since the last call."""
+        """Return True if SIGHUP arrived since the last call."""
         if not self._hung_up:
             return False
-        self._hung_up = False  # cleared before the configuration is read: one that comes meanwhile counts again
+        self._hung_up = (
+            False  # cleared before reading the configuration, so that a SIGHUP during the reading counts again
+        )
         return True
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:

@@ -1,5 +1,4 @@
-"""Makes what inputs come from beside the configuration, and what reads them: a crawler of their files, or
-standard input."""
+"""Creates the sources of inputs, and their reader: a crawler of files, or standard input."""
 
 import resource
 from collections.abc import Callable
@@ -23,7 +22,7 @@ OPEN_WITH_ONCE = 256
 
 @dataclass(frozen=True, slots=True)
 class MadeSources:
-    """`crawler`: None where standard input is read; without `replace_inputs`, inputs cannot be changed."""
+    """The sources. `crawler` is None for standard input; without `replace_inputs`, inputs cannot change."""
 
     sources: BatchSources
     crawler: Crawler | None = None
@@ -31,7 +30,7 @@ class MadeSources:
 
 
 def watcher_of(wake: Wake, stack: ExitStack, inotify: Callable[[Callable[[], None]], Inotify]) -> Watcher:
-    """Return a watcher, which `stack` stops."""
+    """Return a watcher; `stack` stops it."""
     watcher = Watcher(wake, inotify)
     stack.callback(watcher.stop)
     return watcher
@@ -40,15 +39,17 @@ def watcher_of(wake: Wake, stack: ExitStack, inotify: Callable[[Callable[[], Non
 def make_sources(
     inputs: list[AnyInput], context: SourceContext, options: CrawlerOptions, wake: Wake, watcher: Callable[[], Watcher]
 ) -> MadeSources:
-    """The limit of open files in `options` is replaced by the system's; `watcher` makes one. Raises StartError."""
+    """Create the sources. The system's limit of open files replaces the one in `options`; `watcher` creates a watcher.
+    Raises StartError.
+    """
     of_files = [item for item in inputs if isinstance(item, Input)]
 
     def maker() -> MakeFeed:
-        from log_shipper.shipper.inputs.factory import maker  # few have an input that reads no files
+        from log_shipper.shipper.inputs.factory import maker  # few have inputs without files
 
         return maker(context, wake)
 
-    if of_files and of_files[0].config.type == "stdin":  # and then it is the only one
+    if of_files and of_files[0].config.type == "stdin":  # then it is the only one
         stream = StreamWatcher(wake.watch, wake.unwatch)
         stdin = StdinSource(open_stdin(of_files[0]), stream, context, pending_bytes=options.pending_bytes)
         return MadeSources(BatchSources(stdin, [], maker, context.clock))
@@ -67,7 +68,8 @@ def _feeds(inputs: list[AnyInput]) -> list[FeedInput]:
 
 
 def _most_open(*, once: bool) -> int:
-    """Return how many files may be open at once: the system's limit, less the descriptors that everything else needs.
-    With `once` files are read one after the other, so more open ones would only take memory."""
+    """Return the maximum number of open files: the system's limit, minus the descriptors for everything else. With
+    `once`, files are read one after the other, so more open files would only take memory.
+    """
     limit = max(resource.getrlimit(resource.RLIMIT_NOFILE)[0] - RESERVED_DESCRIPTORS, 1)
     return min(limit, OPEN_WITH_ONCE) if once else limit

@@ -1,4 +1,4 @@
-"""The tags and fields of the configuration and of an input, which all events of the input have."""
+"""The configured tags and fields that all events of an input have."""
 
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.formats.record import merged, static_members
@@ -8,7 +8,7 @@ from log_shipper.shipper.options.rooted_fields import left_out
 
 
 def static_fields(config: EveryInput, root: ShipperConfig) -> Doc:
-    """Return the tags and fields of the configuration and of the input, whose own take precedence. Raises
+    """Return the tags and fields of the configuration and of the input; the input's take precedence. Raises
     StartError."""
     nested: Doc = {}
     rooted: Doc = {}

@@ -1,13 +1,13 @@
 """The log line that reports rates and counters every 30 seconds, if anything changed, and once more at the end.
 
-For people it is one line, counters that are 0 left out; the JSON line has these fields besides:
+As text it is one line without counters that are 0; as JSON it also has these fields:
 
-    summary.state                   running, or stopped: the last one
-    summary.seconds                 how long the period was; of the last line, how long the agent ran
-    summary.rate.events_read        a second, in the period; also events_acked, bytes_read
-    summary.delta.NAME              what the counter rose by in the period, if it did
+    summary.state                   running; stopped in the last line
+    summary.seconds                 length of the period; of the last line, run time of the agent
+    summary.rate.events_read        per second in the period; also events_acked, bytes_read
+    summary.delta.NAME              increase of the counter in the period, if any
     summary.total.NAME              the counter since the start
-    summary.files_open, summary.bytes_behind, summary.topics_waiting    now
+    summary.files_open, summary.bytes_behind, summary.topics_waiting    current
 """
 
 import logging
@@ -22,8 +22,8 @@ from log_shipper.shipper.metrics import Metrics
 logger = logging.getLogger(__name__)
 
 INTERVAL = 30.0
-NOW = ("topics_waiting",)  # of the metrics: no counters
-ALWAYS = ("events_read", "events_acked")  # are shown also while they are 0
+NOW = ("topics_waiting",)  # metrics that are no counters
+ALWAYS = ("events_read", "events_acked")  # shown even if 0
 RATES = ("events_read", "events_acked", "bytes_read")
 
 
@@ -51,7 +51,7 @@ class Summary:
         self._before, self._logged_at = replace(self._metrics), now
 
     def last(self, status: SourceStatus) -> None:
-        """Log the last line; `status` is that before the sources were stopped."""
+        """Log the last line; `status` is from before the sources were stopped."""
         self._log("stopped", status, self._clock.monotonic() - self._started, None)
 
     def _log(self, state: str, status: SourceStatus, seconds: float, rise: dict[str, int] | None) -> None:
@@ -86,7 +86,7 @@ def _behind(status: SourceStatus) -> int:
 
 
 def _rise(before: Metrics, after: Metrics) -> dict[str, int]:
-    """Return what each counter rose by."""
+    """Return the increase of each counter."""
     return {name: value - getattr(before, name) for name, value in asdict(after).items() if name not in NOW}
 
 

@@ -1,5 +1,5 @@
-"""Inputs for containers, as they come and go.
+"""Inputs for containers as they start and stop.
 
-`containers` is what a provider knows of one, `hints` and `configuring` decide which inputs it has, `discoveries` keeps
-them until its files are read to their end, and the providers (`kubernetes_pods`, `docker_containers`) watch.
+`containers` describes a container, `hints` and `configuring` decide which inputs it has, `discoveries` keeps them until
+its files are read to their end, and the providers (`kubernetes_pods`, `docker_containers`) watch.
 """

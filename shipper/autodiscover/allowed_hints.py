@@ -1,8 +1,8 @@
-"""What a hint may set: which events the lines of a container become, and nothing else.
+"""What a hint may set: only how a container's lines become events.
 
-Files, addresses, credentials, TLS, metadata of others, what containers have in common (caches), limits of memory and
-how files are looked for are the configuration's. The lists are positive: an option that is missing here is refused,
-whatever it does. An entry allows the option of that name and all options below it.
+Files, addresses, credentials, TLS, metadata of others, state that containers share (caches), memory limits and file
+discovery belong to the configuration. The lists name what is allowed: any other option is refused. An entry allows the
+option of that name and all options below it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -81,7 +81,7 @@ ALLOWED_PARSERS: dict[str, tuple[str, ...]] = {
     ),
     "syslog": ("format", "timezone", "log_errors", "add_error_key"),
 }
-# Of `raw`. Its paths are checked once they are read, and its files once they are open.
+# For `raw`. Its paths are checked when they are read, and its files when they are open.
 ALLOWED_INPUTS = ("filestream", "log", "container")
 ALLOWED_OF_INPUT = (
     *("type", "id", "enabled", "paths", "symlinks", "exclude_files"),
@@ -95,8 +95,9 @@ _ALLOWED_ITEMS = {PROCESSORS.what: ALLOWED_PROCESSORS, PARSERS.what: ALLOWED_PAR
 
 
 def refusal_of(node: Node, named: NamedItems) -> str:
-    """Return why a hint may not have this processor or parser, "" if it may. It may as a whole or not at all: without
-    a part of it, `drop_event` with a condition would drop every event. What is no item is reported where it is read."""
+    """Return why a hint may not have this processor or parser, or "". It is allowed completely or not at all: without
+    its condition, `drop_event` would drop every event. An invalid item is reported when it is read.
+    """
     if not isinstance(node, Section):
         return ""
     items = _children(node)
@@ -106,22 +107,23 @@ def refusal_of(node: Node, named: NamedItems) -> str:
     allowed = _ALLOWED_ITEMS[named.what]
     for name, options in items.items():
         if name not in allowed:
-            return f"a hint cannot use the {named.what} {name}; allowed: {', '.join(allowed)}"
+            return f"a hint must not use the {named.what} {name}; allowed: {', '.join(allowed)}"
         permitted = (*allowed[name], "when")
         for option, _ in _ends(options, ""):
             if option and _is_refused(option, permitted, named.models[name]):
-                return f"a hint cannot set {name}.{option}; allowed: {', '.join(permitted)}"
+                return f"a hint must not set {name}.{option}; allowed: {', '.join(permitted)}"
     return ""
 
 
 def allowed_input(section: Section, refusals: list[str]) -> Section | None:
-    """Return what a hint may say of an input of its own; None if it may not have it. Add what is left out to the
-    refusals, in words."""
+    """Return the allowed options of a hint's own input; None if the input is not allowed. Adds messages about the
+    others to the refusals.
+    """
     children = _children(section)
     kind = children.get("type")
     name = kind.text if isinstance(kind, Scalar) else INPUT_KINDS.default
     if name not in ALLOWED_INPUTS:
-        refusals.append(f"a hint cannot make an input of type {name}; allowed: {', '.join(ALLOWED_INPUTS)}")
+        refusals.append(f"a hint must not create an input of type {name}; allowed: {', '.join(ALLOWED_INPUTS)}")
         return None
     entries = [
         Entry(key, _allowed_items(node, _ITEMS[key], refusals), node.place)
@@ -131,7 +133,7 @@ def allowed_input(section: Section, refusals: list[str]) -> Section | None:
     ends = [end for key, node in children.items() if key not in _ITEMS for end in _ends(node, key)]
     for option, node in ends:
         if _is_refused(option, ALLOWED_OF_INPUT, INPUT_KINDS.models[name]):
-            refusals.append(f"a hint cannot set {option}; allowed: {', '.join(ALLOWED_OF_INPUT)}")
+            refusals.append(f"a hint must not set {option}; allowed: {', '.join(ALLOWED_OF_INPUT)}")
         else:
             entries.append(Entry(option, node, node.place))
     return Section(tuple(entries), section.place)
@@ -144,13 +146,13 @@ def _allowed_items(node: Node, named: NamedItems, refusals: list[str]) -> ListNo
 
 
 def _is_refused(option: str, allowed: Sequence[str], model: Any) -> bool:
-    """True for an option of the model that is not allowed. An unknown name is reported where the options are read."""
+    """Return True for an existing option that is not allowed. An unknown name is reported when the options are read."""
     is_known = any(_covers(option, leaf) or _covers(leaf, option) for leaf in leaves(model))
     return is_known and not any(_covers(name, option) for name in allowed)
 
 
 def _ends(node: Node, name: str) -> Iterator[tuple[str, Node]]:
-    """Yield what is written at the ends, by its dotted name: also what another entry of that name replaces."""
+    """Yield the leaves by dotted name, including those that another entry of the same name replaces."""
     if isinstance(node, Section) and node.entries:
         for entry in node.entries:
             yield from _ends(entry.node, f"{name}.{entry.key}" if name else entry.key)
@@ -163,7 +165,7 @@ def _covers(option: str, name: str) -> bool:
 
 
 def _listed(node: Node) -> Sequence[Node]:
-    """Return the items of a list as it is read: one item alone is a list of one."""
+    """Return the items of a list; a single item is a list of one."""
     listed = as_list(node)
     return (node,) if listed is None else listed.items
 

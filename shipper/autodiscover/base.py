@@ -1,4 +1,4 @@
-"""What the agent knows of autodiscover. The rest is imported where a configuration has providers."""
+"""The agent's view of autodiscover. The implementation is imported only if a configuration has providers."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from log_shipper.shipper.wake import Wake
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DiscoveredInput:
-    """`label` names its container in messages, `metadata` are members of its events."""
+    """A discovered input; `label` names its container in messages, `metadata` holds members of its events."""
 
     config: InputConfig
     label: str
@@ -22,7 +22,7 @@ class DiscoveredInput:
 
 
 class Files(Protocol):
-    """What the crawler knows of discovered inputs."""
+    """The crawler's information about discovered inputs."""
 
     def unread(self, input_ids: Collection[str]) -> set[str]: ...
 
@@ -30,7 +30,7 @@ class Files(Protocol):
 
 
 class Reloading(Protocol):
-    """What the reloader does for discovered inputs."""
+    """The reloader's part for discovered inputs."""
 
     @property
     def config(self) -> ShipperConfig:
@@ -40,33 +40,32 @@ class Reloading(Protocol):
 
 
 class Containers(Protocol):
-    """The containers that inputs are made for. Used by the reading thread only."""
+    """The containers that have inputs. Used only by the reading thread."""
 
     @property
     def first(self) -> Sequence[DiscoveredInput]:
-        """Return the inputs to begin with."""
+        """Return the first inputs."""
 
     @property
     def knows_all(self) -> bool:
-        """True once all containers are known that were there at the start."""
+        """Return True once all containers that existed at the start are known."""
 
     @property
     def counts(self) -> ContainerCounts | None:
-        """Return what is counted; None where there are no containers. Any thread may ask."""
+        """Return the counters, or None without containers. Callable from any thread."""
 
     def problems(self) -> list[str]:
-        """Return why something is not read now, in words. Any thread may ask."""
+        """Return why inputs are currently not read. Callable from any thread."""
 
     def connect(self, reloader: Reloading, files: Files | None, refused: Mapping[str, str]) -> None:
-        """Note what reads the inputs from now on, and which of the first ones it refused. `files`: None where standard
-        input is read."""
+        """Set the reader of the inputs, and which of the first ones it refused. `files`: None for standard input."""
 
     def step(self) -> None:
-        """Have read what the containers need now."""
+        """Update the inputs to what the containers need now."""
 
 
 class NoContainers:
-    """Without autodiscover."""
+    """A configuration without autodiscover."""
 
     first: Sequence[DiscoveredInput] = ()
     knows_all = True
@@ -81,7 +80,7 @@ class NoContainers:
 
 
 class Surroundings(Protocol):
-    """What is needed of app.Environment."""
+    """The part of app.Environment that is used."""
 
     @property
     def once(self) -> bool: ...

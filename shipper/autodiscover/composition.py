@@ -1,4 +1,4 @@
-"""The composition of autodiscover: the providers of a configuration, and what their containers have read."""
+"""The composition of autodiscover: the providers of a configuration, and the reading of their containers."""
 
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -20,20 +20,20 @@ from log_shipper.shipper.options.rooted_fields import refused
 
 logger = logging.getLogger(__name__)
 
-# Seconds that a start waits for the first lists of containers: positions of files that no input names look lost, and
-# with them known at once, all is as after a restart without autodiscover.
+# Maximum seconds that a start waits for the first lists of containers: without them, positions of files that no input
+# names look lost; with them, everything is as after a restart without autodiscover.
 FIRST_LIST = 5.0
 LOOK_EVERY = 0.05
-# Seconds after which a server that has not answered since the start keeps nothing waiting any more.
+# Seconds after which a server that has not responded since the start no longer delays anything.
 MAX_UNKNOWN_SECONDS = 600.0
 
 
 class RunningProvider(Protocol):
-    """Watches containers, on threads of its own."""
+    """Watches containers on its own threads."""
 
     @property
     def is_listed(self) -> bool:
-        """True once all containers that are there now were reported."""
+        """Return True once all existing containers were reported."""
 
     def start(self) -> None: ...
 
@@ -42,7 +42,7 @@ class RunningProvider(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ProviderContext:
-    """`reporter` takes what a provider sees; `path` is that of the provider in the configuration."""
+    """Create a provider. `reporter` gets its findings; `path` is its path in the configuration."""
 
     reporter: Reporter
     clock: Clock
@@ -70,17 +70,17 @@ class Reader:
 
 
 class Autodiscover:
-    """Used by the reading thread only."""
+    """Autodiscover; used only by the reading thread."""
 
     def __init__(
         self, config: ShipperConfig, clock: Clock, wake: Callable[[], None], make: MakeProvider, stack: ExitStack
     ) -> None:
-        """`stack` closes the providers."""
+        """Compose it; `stack` closes the providers."""
         self._config = config
         self._reader: Reader | None = None
         self.first: Sequence[DiscoveredInput] = ()
         self._started_at = clock.monotonic()
-        self.knows_all = False  # of the containers that were there at the start
+        self.knows_all = False  # of the containers that existed at the start
         self.discoveries = Discoveries(self._fault_of, clock, wake)
         self._clock = clock
         self._providers: list[RunningProvider] = []
@@ -92,7 +92,7 @@ class Autodiscover:
             self._providers.append(running)
 
     def start(self, *, wait: Callable[[float], None], stopping: Callable[[], bool]) -> None:
-        """Start the providers, and wait a while for the containers that are there."""
+        """Start the providers, and wait a while for the existing containers."""
         for provider in self._providers:
             provider.start()
         deadline = self._clock.monotonic() + FIRST_LIST
@@ -100,7 +100,7 @@ class Autodiscover:
             wait(LOOK_EVERY)
         self.knows_all = self._is_listed
         if not self.knows_all:
-            logger.warning("containers are not known yet: all else is read meanwhile, and their files when they are")
+            logger.warning("no list of containers yet; their files are read once it arrives, all others meanwhile")
         self.first = self.discoveries.begin()
 
     @property
@@ -111,13 +111,13 @@ class Autodiscover:
         return sorted(words for listed in self.discoveries.problems.copy().values() for words in tuple(listed))
 
     def connect(self, reloader: Reloading, files: Files | None, refused: Mapping[str, str]) -> None:
-        """Note what reads the inputs from now on, and which of those that `start` returned it refused."""
-        assert files is not None, "standard input is the only input"
+        """Set the reader of the inputs, and which of those from `start` it refused."""
+        assert files is not None, "stdin must be the only input"
         self._reader = reader = Reader(reloader, files)
         self.discoveries.begun(refused, reader.shared())
 
     def step(self) -> None:
-        """Have read what the containers need now."""
+        """Update the inputs to what the containers need now."""
         assert self._reader is not None, "connect() comes first"
         listed = self._is_listed or self._clock.monotonic() >= self._started_at + MAX_UNKNOWN_SECONDS
         self.discoveries.step(self._reader)
@@ -130,7 +130,7 @@ class Autodiscover:
     def _fault_of(self, item: InputConfig) -> str:
         config = self._reader.reloader.config if self._reader is not None else self._config
         if any(item.id == other.id for other in config.inputs):
-            return "its id is that of an input of the configuration; give it another one"
+            return "its id is already used in the configuration; choose another one"
         findings = list(reads_own_output((item,), config.written()))
         if item.fields_under_root:
             findings += refused(item.fields)

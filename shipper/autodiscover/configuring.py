@@ -1,7 +1,7 @@
-"""Decides which inputs a container has: by the templates whose condition it meets, else by its hints.
+"""Decides the inputs of a container: by the templates whose condition it meets, else by its hints.
 
-Nothing here starts anything or looks at files. A configuration with a mistake is refused alone: all others of the
-container, and of others, are as they would be without it.
+This only decides, and accesses no files. An invalid configuration is refused alone: all others, of this and other
+containers, are unaffected.
 """
 
 from collections.abc import Iterable, Iterator
@@ -28,8 +28,9 @@ _RUNTIME_FILES = ("/var/log/containers/", "/var/log/pods/", "/var/lib/docker/con
 
 @dataclass(slots=True)
 class Configured:
-    """The inputs of a container. `refused` and `warnings` say why something is not as it was written, in words.
-    `shares`: ids of inputs that are meant to read the same files as others of the container."""
+    """The inputs of a container. `refused` and `warnings` explain deviations from what was written. `shares`: ids of
+    inputs meant to read the same files as others of the container.
+    """
 
     inputs: list[InputConfig] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
@@ -41,7 +42,7 @@ class Configurer:
     """The rules of one provider."""
 
     def __init__(self, provider: EveryProvider, path: str) -> None:
-        """`path`: the provider's dotted path in the configuration."""
+        """Create the rules; `path`: the provider's dotted path in the configuration."""
         self._prefix = provider.prefix.rstrip(".")
         self._hints = provider.built_by_hints
         is_kubernetes = isinstance(provider, KubernetesProvider)
@@ -81,11 +82,11 @@ class Configurer:
             made.shares = {config.id for config in made.inputs}
 
     def _by_raw(self, container: Container, hint: Hint, nodes: HintNodes, made: Configured) -> bool:
-        """True if the hint `raw` has decided. One that is not JSON has no effect, as in Filebeat."""
+        """Return True if the hint `raw` decides. Invalid JSON has no effect, as in Filebeat."""
         try:
             sections = nodes.raw(hint)
         except ValueError as error:
-            made.warnings.append(f"{error}; it has no effect")
+            made.warnings.append(f"{error}; ignored")
             return False
         refusals: list[str] = []
         for section in sections:
@@ -117,7 +118,7 @@ class Configurer:
         self._add(container, default.with_section(with_options(section, options)), made)
 
     def _add(self, container: Container, template: Template, made: Configured) -> None:
-        """Read a template for the container, with what the appenders add to it."""
+        """Read a template for the container, with the additions of the appenders."""
         for condition, appended in self._appenders:
             if _is_met(condition, container):
                 options = {entry.key: entry.node for entry in appended.section.entries}
@@ -131,7 +132,9 @@ class Configurer:
             shown = without_secrets(mistakes, template.section, variables, ())
             made.refused.append("; ".join(map(str, shown)))
         elif isinstance(value, FeedConfig) and value.enabled:
-            made.refused.append(f"{template.path}: type: {value.type} reads no files, so it cannot be a container's")
+            made.refused.append(
+                f"{template.path}: type: {value.type} does not read files, so it cannot read a container's log"
+            )
         elif isinstance(value, InputConfig) and value.enabled:
             fault = _fault(value)
             if fault:
@@ -141,7 +144,7 @@ class Configurer:
 
 
 def with_options(section: Section, options: dict[str, Node]) -> Section:
-    """Return a section with more options: they take precedence, but lists are appended to those that are there."""
+    """Return a section with more options: they take precedence, but extend existing lists."""
     children = _children(section)
     entries = list(section.entries)
     for key, node in options.items():
@@ -155,7 +158,7 @@ def with_options(section: Section, options: dict[str, Node]) -> Section:
 
 
 def _raised(entry: Entry) -> Entry:
-    """Return an entry that takes precedence over one of the same key."""
+    """Return an entry that takes precedence over another of the same key."""
     node = entry.node
     if isinstance(node, Section):
         node = replace(node, entries=tuple(map(_raised, node.entries)))
@@ -183,24 +186,25 @@ def _numbered(name: str) -> Iterator[str]:
 
 
 def _fault(config: InputConfig) -> str:
-    """Return why an input cannot be one of a container; nothing if it can."""
+    """Return why an input is not possible for a container, if it is not."""
     if config.type == "stdin":
-        return "type: stdin cannot be started for a container; use filestream or container"
+        return "type: stdin is not supported for containers; use filestream or container"
     if config.delete.enabled:
-        return "delete.enabled is not supported for containers, whose runtime deletes their files; remove it"
+        return "delete.enabled is not supported for containers, because the runtime deletes their files; remove it"
     return ""
 
 
 def _fault_of_paths(config: InputConfig, container: Container) -> str:
-    """Return why an annotation may not have these files read: it must not lead to other files of the host, and what is
-    in a volume may be a link to them."""
+    """Return why an annotation may not read these files: it must not lead to other files of the host, and a file in a
+    volume may be a link to one.
+    """
     for path in config.paths:
         parts = path.split("/")
         is_own = any(owned in part and not set("[\\") & set(part) for part in parts for owned in container.owned)
         if ".." in parts or not is_own or not path.startswith(_RUNTIME_FILES):
             return (
-                f"a hint cannot read the path {path}: it has to be below {' or '.join(_RUNTIME_FILES)} "
-                "and contain the id of its container or the uid of its pod; write a template for other files"
+                f"a hint must not read {path}: the path must be below {' or '.join(_RUNTIME_FILES)} and contain "
+                "the container id or pod uid; use a template for other files"
             )
     return ""
 

@@ -1,4 +1,4 @@
-"""What a provider knows of a container."""
+"""A provider's description of a container."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,11 +9,11 @@ from log_shipper.shipper.event import Doc
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """One life of a container: a restart makes another one.
+    """One life of a container: a restart creates another.
 
-    `key` is its name among those of all providers, `label` its name in messages. `data` is what conditions test and
-    `${data.*}` names, nested. `annotations` may contain hints, by their whole names; `metadata` are members of its
-    events. `owned` are the ids that only files of its own have in their paths.
+        `key` identifies it among all providers, `label` names it in messages. `data`, nested, is for conditions and
+    `${data.*}`. `annotations` may contain hints, by full name; `metadata` holds members of its events. `owned` are ids
+    that only paths of its own files contain.
     """
 
     key: str
@@ -26,11 +26,11 @@ class Container:
     owned: tuple[str, ...] = ()
 
     def value(self, name: str) -> Any:
-        """Return what is known under a dotted name; None if it is not known. The names of labels may contain dots."""
+        """Return the value of a dotted name, or None. Names of labels may contain dots."""
         return _value(self.data, name.split("."))
 
     def text(self, name: str) -> str | None:
-        """Return the same as a text; None also for what is no single value."""
+        """Return the same as text; None also if it is not a single value."""
         value = self.value(name)
         if isinstance(value, bool):
             return str(value).lower()

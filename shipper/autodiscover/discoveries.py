@@ -1,9 +1,9 @@
-"""The inputs of the containers that are there now, and of those that have ended and are not read to their end.
+"""The inputs of running containers, and of ended ones whose files are not read to their end.
 
-Providers report on threads of their own; the reading thread takes the reports once in a while and changes what is read.
-An input is the same object as long as nothing about it changes, so that no input is disturbed because another container
-came. That of a container that has ended stays for `cleanup_timeout` at least, and until its files are read to their end
-and acknowledged. Containers may have an input in common; it stays for the last of them.
+Providers report on their own threads; the reading thread applies the reports periodically. An input stays the same
+object while nothing about it changes, so that other containers do not disturb it. The input of an ended container stays
+for at least `cleanup_timeout`, and until its files are read to their end and acknowledged. Containers may share an
+input; it stays until the last of them ends.
 """
 
 import logging
@@ -21,19 +21,19 @@ from log_shipper.shipper.options.inputs import InputConfig
 
 logger = logging.getLogger(__name__)
 
-PAUSE = 0.5  # seconds: between two changes of what is read, and ten times as long as the last one took
-CHECK_EVERY = 1.0  # seconds between two looks at whether the files of ended containers are read
+PAUSE = 0.5  # seconds between two changes of the inputs, and at least ten times the duration of the last one
+CHECK_EVERY = 1.0  # seconds between checks whether the files of ended containers are read
 NEVER = float("inf")
 
 
 class Reading(Protocol):
-    """What reads the inputs."""
+    """The reader of the inputs."""
 
     def discover(self, discovered: Sequence[DiscoveredInput]) -> Mapping[str, str]:
-        """Read these, and no others that were discovered before; return why some are not read, by input id."""
+        """Read exactly these discovered inputs; return why some are not read, by input id."""
 
     def unread(self, input_ids: Collection[str]) -> set[str]:
-        """Return those of which something is not read to its end, or not acknowledged."""
+        """Return the inputs with unread or unacknowledged data."""
 
     def shared(self) -> set[str]:
         """Return the inputs whose files another one reads, too."""
@@ -41,7 +41,7 @@ class Reading(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What happened to a container: it is there, as it is now and with these inputs, or it has ended (None)."""
+    """A container's new state: its current description and inputs, or None if it has ended."""
 
     key: str
     container: Container | None = None
@@ -51,7 +51,7 @@ class Report:
 
 @dataclass(slots=True)
 class _Life:
-    """`ended_at`: monotonic time."""
+    """An input of containers; `ended_at`: monotonic time."""
 
     container: Container
     made: Configured
@@ -61,10 +61,10 @@ class _Life:
 
 
 class Discoveries:
-    """`report` may be called by any thread, all else by the reading thread."""
+    """The inputs. Any thread may call `report`, only the reading thread everything else."""
 
     def __init__(self, fault_of: Callable[[InputConfig], str], clock: Clock, wake: Callable[[], None]) -> None:
-        """`fault_of` returns why an input cannot be read beside the configuration, nothing if it can."""
+        """Keep the inputs. `fault_of` returns why an input conflicts with the configuration, if it does."""
         self._fault_of = fault_of
         self._clock = clock
         self._wake = wake
@@ -76,7 +76,7 @@ class Discoveries:
         self._paused_until = 0.0
         self._checked_at = clock.monotonic()
         self.counts = ContainerCounts()
-        self.problems: dict[str, list[str]] = {}  # of the containers that are there: by key, in words
+        self.problems: dict[str, list[str]] = {}  # of existing containers, by key
 
     def report(self, report: Report) -> None:
         self._reports.append(report)
@@ -84,17 +84,17 @@ class Discoveries:
 
     @property
     def is_settled(self) -> bool:
-        """True if all that was reported is read by now."""
+        """Return True if everything reported so far is being read."""
         return not self._reports and not self._is_changed
 
     def begin(self) -> Sequence[DiscoveredInput]:
-        """Return the inputs of the containers that were reported by now. The caller reads them."""
+        """Return the inputs of the containers reported so far. The caller reads them."""
         self._take_reports()
         self._is_changed = False
         return list(self._inputs.values())
 
     def step(self, reading: Reading) -> None:
-        """Have read what the containers need now."""
+        """Update the inputs to what the containers need now."""
         now = self._clock.monotonic()
         if now < self._paused_until:
             return
@@ -110,7 +110,7 @@ class Discoveries:
         self._paused_until = ended + max(PAUSE, 10 * (ended - now))
 
     def begun(self, refused: Mapping[str, str], shared: Collection[str]) -> None:
-        """Take what became of the inputs: why some are not read, by id, and which have files in common with others."""
+        """Record the result: why some inputs are not read, by id, and which share files with others."""
         for input_id, why in refused.items():
             for key in self._users.get(input_id, ()):
                 life = self._lives[key]
@@ -123,7 +123,7 @@ class Discoveries:
 
     def _take_reports(self) -> None:
         if not self._reports:
-            return  # nearly always: a loop that reads steps hundreds of times a second
+            return  # nearly always: a busy loop steps hundreds of times a second
         while self._reports:
             self._take(self._reports.popleft())
         self._count()
@@ -162,7 +162,7 @@ class Discoveries:
             logger.error("%s: not read: %s", container.label, words)
 
     def _add(self, config: InputConfig, container: Container) -> str:
-        """Have the container an input, and return its id; nothing if it is refused."""
+        """Assign an input to the container, and return its id; nothing if it is refused."""
         fault = self._fault_of(config)
         if fault:
             self._lives[container.key].made.refused.append(f"{config.id}: {fault}")
@@ -182,7 +182,7 @@ class Discoveries:
         return config.id
 
     def _is_taken(self, config: InputConfig, container: Container) -> bool:
-        """True if another container has an input of this id, and it is not the same."""
+        """Return True if another container has a different input with this id."""
         known = self._inputs.get(config.id)
         return known is not None and known.config != config and not self._users[config.id] <= {container.key}
 
@@ -217,8 +217,8 @@ class Discoveries:
         if input_id not in life.made.shares:
             life.made.shares.add(input_id)
             logger.warning(
-                "%s: another input reads files of input %s, too, so that their lines are shipped by both: let only one "
-                "template or provider match, or one input of the configuration",
+                "%s: another input also reads files of input %s, so their lines are shipped twice: change the "
+                "templates, providers or inputs so that only one matches",
                 life.container.label,
                 input_id,
             )

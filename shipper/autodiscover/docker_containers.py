@@ -11,7 +11,7 @@ from log_shipper.shipper.event import Doc
 
 
 def container_of(docker: DockerContainer, labelled: Callable[[dict[str, str]], Doc]) -> Container:
-    """Return what is known of a container. `labelled` makes members of an event of its labels."""
+    """Return the description of a container. `labelled` turns its labels into members of events."""
     labels = dict(docker.labels)
     data: dict[str, Any] = {
         "docker": {"container": {"id": docker.id, "name": docker.name, "image": docker.image, "labels": labels}},
@@ -37,7 +37,7 @@ def container_of(docker: DockerContainer, labelled: Callable[[dict[str, str]], D
 
 
 class DockerContainers:
-    """Reports the containers that run (docker.watcher.Listener)."""
+    """Reports running containers (docker.watcher.Listener)."""
 
     def __init__(
         self, reporter: Reporter, labelled: Callable[[dict[str, str]], Doc], make: Callable[[Listener], Watcher]

@@ -1,10 +1,11 @@
-"""Hints: annotations of a pod, or labels of a Docker container, that say how a container is read.
+"""Hints: annotations of a pod, or labels of a Docker container, about how a container is read.
 
-`co.elastic.logs/NAME` is for all containers of a pod, `co.elastic.logs.CONTAINER/NAME` for one, whose own hints take
-precedence. Hints that begin with a number are a set, which makes an input of its own; all others are one more set.
+`co.elastic.logs/NAME` applies to all containers of a pod, `co.elastic.logs.CONTAINER/NAME` to one, whose own hints take
+precedence. Numbered hints form sets, each of which creates an input; all others form one more set.
 
-Who may annotate a pod may not read the agent's environment: variables of hints name the container alone. What a hint
-may set is in `allowed_hints`; all else is left out with a warning, and the container is read without it.
+Users who may annotate a pod must not read the agent's environment: variables in hints refer only to the container.
+`allowed_hints` lists what a hint may set; anything else is left out with a warning, and the container is read without
+it.
 """
 
 import difflib
@@ -46,8 +47,8 @@ HintSet = dict[str, Hint]  # by dotted name
 
 @dataclass(slots=True)
 class Hints:
-    """`sets` are those that make an input each; `enabled` is None where nothing says so. `warnings` name the hints that
-    do nothing here."""
+    """The hints. Each of `sets` creates an input; `enabled` is None if not set. `warnings` name hints without
+    effect."""
 
     enabled: bool | None = None
     raw: Hint | None = None
@@ -101,7 +102,7 @@ def _enabled(whole: HintSet, warnings: list[str]) -> bool | None:
             continue
         if hint.text.lower() in (*_TRUE, *_FALSE):
             return meaning if hint.text.lower() in _TRUE else not meaning
-        warnings.append(f"annotation {hint.annotation}: {hint.text!r} must be true or false; it has no effect")
+        warnings.append(f"annotation {hint.annotation}: {hint.text!r} must be true or false; ignored")
     return None
 
 
@@ -109,40 +110,42 @@ def _without_effect(whole: HintSet) -> Iterator[str]:
     for name, hint in whole.items():
         match name.partition(".")[0]:
             case "module" | "fileset":
-                words = "modules are not supported; the container is read without it: parse its lines by processors"
+                words = (
+                    "modules are not supported; the container is read without the module: parse its lines with "
+                    "processors"
+                )
             case "pipeline":
-                words = "ingest pipelines belong to Elasticsearch; the lines are shipped without it"
+                words = "ingest pipelines require Elasticsearch; lines are shipped without them"
             case _:
                 continue
         yield f"annotation {hint.annotation}: {words}"
 
 
 class RefusedHint(ValueError):
-    """Raised for what a hint may not do, in words."""
+    """Raised for a hint that is not allowed, with the reason."""
 
 
 class _NoEnvironment(dict[str, str]):
-    """The variables that are not the container's: none of them may be named."""
+    """All variables outside the container's: hints must not use them."""
 
     def __contains__(self, name: object) -> bool:
         raise RefusedHint(
-            f"a hint cannot read the variable {name}; allowed: what is known of its container, as in "
-            "${data.container.name}"
+            f"a hint must not use the variable {name}; allowed: container metadata, as in ${{data.container.name}}"
         )
 
 
 class HintNodes:
-    """Makes the options of an input from hints. Raises ValueError for what the container's data do not have, and for
-    JSON that is none."""
+    """Creates the options of an input from hints. Raises ValueError for unknown container data and invalid JSON."""
 
     def __init__(self, value_of: Callable[[str], str | None], warnings: list[str]) -> None:
-        """`value_of` knows the container; `warnings` take what is refused."""
+        """Create options; `value_of` returns container data; `warnings` collects refusals."""
         self._variables = LateVariables(value_of, _NoEnvironment())
         self._warnings = warnings
 
     def options(self, hints: HintSet, *, filestream: bool) -> dict[str, Node]:
-        """Return what a set adds to an input: lists are to be appended to those that it has. `filestream` has parsers
-        where the older types have options."""
+        """Return the additions of a set to an input; its lists extend existing ones. `filestream` has parsers where the
+        older types have options.
+        """
         options: dict[str, Node] = {}
         parsers: list[Node] = []
         for name, parser in (("json", "ndjson"), ("multiline", "multiline")):
@@ -165,7 +168,7 @@ class HintNodes:
         return options
 
     def _allowed(self, hints: HintSet, make: Callable[[HintSet], Node], named: NamedItems | None = None) -> Node | None:
-        """Return what is made of hints, as a whole or not at all; None if there are none, or something is refused."""
+        """Return the result of hints, completely or not at all; None if there are none, or something is refused."""
         if not hints:
             return None
         try:
@@ -179,8 +182,7 @@ class HintNodes:
         return None if refusal else node
 
     def _by_processor(self, hints: HintSet) -> list[HintSet]:
-        """Return the hints of each processor: of the numbered ones in their order, then of the others in that of their
-        names."""
+        """Return the hints of each processor: numbered ones in order, then the others by name."""
         groups: dict[tuple[int, int, str], HintSet] = {}
         for name, hint in hints.items():
             first, _, rest = name.partition(".")
@@ -199,11 +201,11 @@ class HintNodes:
         items = node.items if isinstance(node, ListNode) else (node,)
         sections = [item for item in items if isinstance(item, Section)]
         if not sections or len(sections) != len(items):
-            raise ValueError(f"{hint.place}: must be an input in JSON, or a list of them")
+            raise ValueError(f"{hint.place}: must be a JSON object of an input, or a list of them")
         return sections
 
     def _section(self, hints: HintSet) -> Section:
-        """Return hints by dotted name as a section; a text that is a JSON object is that object."""
+        """Return hints by dotted name as a section; a string with a JSON object becomes that object."""
         entries = [Entry(name, self._value(hint), hint.place) for name, hint in hints.items()]
         return Section(tuple(entries), entries[0].place)
 
@@ -212,7 +214,7 @@ class HintNodes:
         return Section((Entry(name, section, section.place),), section.place)
 
     def _listed(self, hints: HintSet) -> Node:
-        """Return texts that are separated by commas, or a list in JSON, whose texts may contain commas."""
+        """Return strings separated by commas, or a JSON list, whose strings may contain commas."""
         (hint,) = hints.values()
         if hint.text.lstrip().startswith('["'):
             return self._of_json(hint)
@@ -259,5 +261,5 @@ def _below(hints: HintSet, name: str) -> HintSet:
 
 
 def _scalar(text: str, hint: Hint) -> Scalar:
-    """Return a text that is read as it is: what its variables stood for is data."""
+    """Return a string that is read literally: values of its variables are data."""
     return Scalar(text.replace("${", "$${"), "str", False, hint.place)

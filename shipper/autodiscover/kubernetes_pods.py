@@ -1,4 +1,4 @@
-"""The provider `kubernetes`: containers of the pods that the API server shows."""
+"""The provider `kubernetes`: containers of the pods from the API server."""
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -16,7 +16,7 @@ FieldsOf = Callable[[Pod, Named | None, Node | None], Doc]  # the members of `ku
 
 
 def containers_of(pod: Pod, namespace: Named | None, node: Node | None, fields_of: FieldsOf) -> Iterator[Container]:
-    """Yield the containers of a pod that were created, init and ephemeral ones too."""
+    """Yield the created containers of a pod, including init and ephemeral ones."""
     fields = fields_of(pod, namespace, node)
     inherited = namespace.annotations if namespace is not None else {}
     labels = {**fields.get("labels", {}), **pod.labels}
@@ -51,7 +51,7 @@ def containers_of(pod: Pod, namespace: Named | None, node: Node | None, fields_o
 
 
 def _network(pod: Pod, item: objects.Container) -> Mapping[str, Any]:
-    """Return what is known only of a container that runs, so that a template that needs it waits for that."""
+    """Return data that only running containers have, so that a template that needs it waits for them."""
     if not item.is_running:
         return {}
     first = next(iter(item.ports.values()), None)
@@ -59,18 +59,20 @@ def _network(pod: Pod, item: objects.Container) -> Mapping[str, Any]:
 
 
 class PodProvider:
-    """`watcher` is this provider's own. Its threads call, one at a time."""
+    """Reports pods. `watcher` belongs to this provider. Its threads call, one at a time."""
 
     def __init__(
         self, reporter: Reporter, fields_of: FieldsOf, make: Callable[[Callable[[], None]], ClusterWatcher]
     ) -> None:
-        """`make` returns a watcher that calls back after each change of a namespace or a node."""
+        """Create the provider; `make` returns a watcher that calls back after each change of a namespace or node."""
         self._reporter = reporter
         self._fields_of = fields_of
         self._lock = threading.Lock()
         self._pods: dict[str, Pod] = {}  # by uid
-        self._keys: dict[str, set[str]] = {}  # those of a pod's containers that were reported, by its uid
-        self._around: dict[str, tuple[Named | None, Node | None]] = {}  # what was known beside the pod, by its uid
+        self._keys: dict[str, set[str]] = {}  # the reported containers of a pod, by its uid
+        self._around: dict[
+            str, tuple[Named | None, Node | None]
+        ] = {}  # known data about the pod's namespace and node, by its uid
         self._watcher = make(self._objects_changed)
         self._watcher.listen(self._take)
 
@@ -92,7 +94,7 @@ class PodProvider:
                 self._show(change.pod)
 
     def _show(self, pod: Pod) -> None:
-        """Report a pod as it is now. Of one that has ended (a job's) the containers are reported, and their end."""
+        """Report a pod's current state. For an ended one (of a job), its containers and their end are reported."""
         around = self._watcher.namespaces.get(pod.namespace), self._watcher.nodes.get(pod.node)
         self._pods[pod.uid], self._around[pod.uid] = pod, around
         containers = list(containers_of(pod, *around, self._fields_of))
@@ -112,7 +114,7 @@ class PodProvider:
         self._around.pop(uid, None)
 
     def _objects_changed(self) -> None:
-        """Report the pods again of whose namespace or node something else is known now."""
+        """Report the pods again whose namespace or node has changed."""
         with self._lock:
             for uid, pod in list(self._pods.items()):
                 namespace, node = self._around[uid]

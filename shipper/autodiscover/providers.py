@@ -1,4 +1,4 @@
-"""Makes the providers of a configuration."""
+"""Creates the providers of a configuration."""
 
 from functools import partial
 
@@ -8,7 +8,7 @@ from log_shipper.shipper.options.providers import DockerProvider, KubernetesProv
 
 
 def make_provider(provider: object, context: ProviderContext) -> RunningProvider:
-    """Return a provider that is not started yet. Raises StartError."""
+    """Return a provider, not yet started. Raises StartError."""
     match provider:
         case KubernetesProvider():
             return _pods(provider, context)
@@ -27,7 +27,7 @@ def _pods(provider: KubernetesProvider, context: ProviderContext) -> RunningProv
     try:
         access = find_access(provider.kube_config or "")
     except NoAccess as error:
-        raise StartError(f"{context.path}: {error}; pods are known from the API server alone") from error
+        raise StartError(f"{context.path}: {error}; pods are listed by the API server only") from error
     resources = provider.add_resource_metadata
     scope = WatchScope(
         node=provider.node or "",

@@ -1,4 +1,4 @@
-"""What a provider does with what it sees: it reports what has changed, with the inputs that follow from it."""
+"""Reports a provider's changes, with the inputs that result from them."""
 
 import logging
 from collections.abc import Callable
@@ -13,8 +13,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Reporter:
-    """Used by one thread of the provider: what a container's inputs are is worked out there, and not by the thread that
-    reads."""
+    """Used by one thread of the provider, which computes a container's inputs instead of the reading thread."""
 
     configurer: Configurer
     cleanup_timeout: float
@@ -22,7 +21,7 @@ class Reporter:
     _present: dict[str, Container] = field(default_factory=dict)
 
     def present(self, container: Container) -> None:
-        """Report a container that is there, if it is new or anything about it has changed."""
+        """Report an existing container if it is new or has changed."""
         if self._present.get(container.key) != container:
             self._present[container.key] = container
             self.report(Report(container.key, container, self._configured(container), self.cleanup_timeout))
@@ -31,14 +30,14 @@ class Reporter:
         try:
             return self.configurer.configure(container)
         except Exception as error:
-            logger.exception("%s: its configuration failed unexpectedly", container.label)
-            return Configured(refused=[f"its configuration failed unexpectedly: {error!r:.200}"])
+            logger.exception("%s: unexpected error in its configuration", container.label)
+            return Configured(refused=[f"unexpected error in its configuration: {error!r:.200}"])
 
     def ended(self, key: str) -> None:
-        """Report that a container has ended, once."""
+        """Report once that a container has ended."""
         if self._present.pop(key, None) is not None:
             self.report(Report(key))
 
     def is_present(self, key: str) -> bool:
-        """True if a container was reported, and its end was not."""
+        """Return True if a container was reported, but not its end."""
         return key in self._present

@@ -1,4 +1,4 @@
-"""Starts autodiscover, for an agent that is composed."""
+"""Starts autodiscover for a composed agent."""
 
 from contextlib import ExitStack
 
@@ -12,12 +12,11 @@ from log_shipper.shipper.options.model import ShipperConfig
 def start(
     config: ShipperConfig, environment: Surroundings, stack: ExitStack, make: MakeProvider = make_provider
 ) -> Autodiscover:
-    """Return what discovers containers, which knows those that are there as far as they are known in time. Raises
-    StartError."""
+    """Return the started autodiscover, with existing containers as far as they are known in time. Raises StartError."""
     if environment.once:
         raise StartError(
-            "autodiscover: containers come and go, and a run with --once would end before; run without --once, or name "
-            "the files as inputs and set autodiscover.enabled: false"
+            "autodiscover does not work with --once, because new containers may start at any time; run without "
+            "--once, or configure inputs for the files and set autodiscover.enabled: false"
         )
     wake = environment.wake
     autodiscover = Autodiscover(config, environment.clock, wake.set_if_open, make, stack)

@@ -1,6 +1,6 @@
-"""`shipper test`: checks a configuration, and starts nothing.
+"""`shipper test`: checks a configuration without starting anything.
 
-What only one of the checks needs is imported where it is used.
+Imports for only one of the checks are local to it.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from log_shipper.shipper.cli.options import add_shared, keystore_values, load_co
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.options.model import ShipperConfig
 
-HEALTH_TIMEOUT = 3.0  # seconds; those who probe wait for five, or less
+HEALTH_TIMEOUT = 3.0  # seconds; probes wait at most five
 
 
 def add_tests(parser: argparse.ArgumentParser) -> None:
@@ -27,23 +27,23 @@ def add_tests(parser: argparse.ArgumentParser) -> None:
         "--strict",
         dest="refuse_warnings",
         action="store_true",
-        help="exit with 1 for a warning, too",
+        help="exit with 1 on warnings, too",
     )
     config.add_argument(
-        "--explain", action="store_true", help="show what each input does, and how many files it matches now"
+        "--explain", action="store_true", help="show what each input does and how many files it matches"
     )
-    config.add_argument("--json", action="store_true", help="print the findings as one JSON object")
+    config.add_argument("--json", action="store_true", help="print findings as a JSON object")
     add_shared(config, _test_config)
-    pipeline = tests.add_parser("pipeline", help="show what happens to the lines of standard input")
+    pipeline = tests.add_parser("pipeline", help="show how lines from standard input are processed")
     pipeline.add_argument(
-        "--input", metavar="ID", help="whose readers and processors (default: by --path, or the first)"
+        "--input", metavar="ID", help="the input whose parsers and processors apply (default: by --path, or the first)"
     )
-    pipeline.add_argument("--path", default="-", help="what the events have in log.file.path; chooses the input")
-    pipeline.add_argument("--whole", action="store_true", help="show whole records, host and agent included")
+    pipeline.add_argument("--path", default="-", help="the value of log.file.path in events; selects the input")
+    pipeline.add_argument("--whole", action="store_true", help="show complete records, including host and agent")
     add_shared(pipeline, _test_pipeline)
     add_shared(tests.add_parser("output", help="connect to the output, step by step"), _test_output)
-    health = tests.add_parser("health", help="ask the running agent whether it is alive")
-    health.add_argument("--ready", action="store_true", help="whether it has reached its output, too")
+    health = tests.add_parser("health", help="check that the running agent is alive")
+    health.add_argument("--ready", action="store_true", help="also check that its output responded")
     add_shared(health, _test_health)
 
 
@@ -57,14 +57,14 @@ def _test_config(options: argparse.Namespace) -> int:
         for line in explain(config, keystore_values(options)):
             print(line)  # noqa: T201
     if options.refuse_warnings and config.warnings:
-        print("not OK: with --strict a warning counts as a mistake")  # noqa: T201
+        print("not OK: --strict treats warnings as errors")  # noqa: T201
         return 1
     print("Config OK")  # noqa: T201
     return 0
 
 
 def _print_findings(options: argparse.Namespace) -> int:
-    """Print what a program, as one that rolls configurations out, asks for, and return the exit code."""
+    """Print the findings as JSON, for programs such as deployment tools, and return the exit code."""
     problems: list[dict[str, object]] = []
     config = None
     try:
@@ -95,12 +95,12 @@ def _test_pipeline(options: argparse.Namespace) -> int:
     agent = Agent(name, name, "preview", "preview")
     context = ProcessorContext(agent, Path(config.path.data), Metrics(), clock, Caches(clock))
     if sys.stdin is None:
-        raise StartError("test pipeline: standard input is closed; give it lines, as in: < app.log")
+        raise StartError("test pipeline: standard input is closed; pipe lines into it, as in: < app.log")
     config_input, reason = chosen(config, options.input, options.path)
     if reason:
         sys.stderr.write(f"{reason}\n")
     if sys.stdin.isatty():
-        sys.stderr.write("give it lines, and then Ctrl-D; or a file, as in: < app.log\n")
+        sys.stderr.write("enter lines, then Ctrl-D; or use a file, as in: < app.log\n")
     preview = Preview(config, config_input, context, options.path, whole=options.whole)
     for line in preview.of(sys.stdin.buffer.read()):
         print(line)  # noqa: T201
@@ -124,7 +124,7 @@ def _test_health(options: argparse.Namespace) -> int:
     from log_shipper.shipper.cli.options import data_path, data_path_alone, files
     from log_shipper.shipper.monitor.running_agent import errors_in_words, socket_of
 
-    # As in a container, whose working directory has the data, and the configuration is elsewhere.
+    # For example in a container: the data is in the working directory, the configuration elsewhere.
     unnamed = not options.configs and not files(options)[0].exists()
     place = socket_of(data_path(options, None) if unnamed else data_path_alone(options))
     with errors_in_words(place):

@@ -1,8 +1,8 @@
-"""Command lines as they are written for Filebeat, in manifests, unit files and compose files of which only the image is
-replaced; they become those that `cli` parses.
+"""Converts Filebeat command lines for the parser of `cli`: manifests, unit files and compose files keep working when
+only the image changes.
 
-`filebeat -e -c f.yml` has no command: it runs. Options may come before the command, and long ones may have one dash, as
-Go's have.
+`filebeat -e -c f.yml` has no command and runs. Options may precede the command, and long options may have a single
+dash, as in Go.
 """
 
 import re
@@ -11,22 +11,22 @@ from collections.abc import Collection, Sequence
 RUN = "run"
 
 _TAKEN = ("path.home", "path.config", "path.data", "path.logs", "strict.perms", "once", "once-timeout", "environment")
-_MODULES = "modules are not supported: an input with paths and processors does what a module does"
-_PROFILE = "not supported: py-spy shows what a running process does"
-# Of Filebeat's, with what to do instead.
+_MODULES = "modules are not supported: use an input with paths and processors"
+_PROFILE = "not supported: inspect the running process with py-spy"
+# Filebeat's commands and options, with replacements.
 _OPTIONS = {
     "modules": _MODULES,
     "M": _MODULES,
-    "N": "not supported: `shipper test pipeline` shows the events without sending them",
-    "setup": "nothing is to be set up here: leave it out",
+    "N": "not supported: `shipper test pipeline` shows events without sending them",
+    "setup": "not needed: remove it",
     "plugin": "not supported: there are no plugins",
-    "system.hostfs": "not supported: mount the host's directories, and name them in `paths`",
+    "system.hostfs": "not supported: mount the host's directories, and put them in `paths`",
     "cpuprofile": _PROFILE,
     "memprofile": _PROFILE,
     "httpprof": _PROFILE,
 }
 _COMMANDS = {
-    "setup": "it loads templates and dashboards into Elasticsearch; nothing is to be set up here",
+    "setup": "it loads templates and dashboards into Elasticsearch; the shipper needs no setup",
     "modules": _MODULES,
     "enroll": "it belongs to Fleet, which is not supported",
     "completion": "not supported",
@@ -38,12 +38,13 @@ _TAKES_VALUE = re.compile(r"-[ev]*[cEd]|--(path\.\w+|environment|once-timeout)")
 
 
 class NotSupported(ValueError):
-    """A command or an option of Filebeat that does not exist here; the text says what to do instead."""
+    """Raised for a command or option of Filebeat that the shipper lacks; the text names the alternative."""
 
 
 def normalized(arguments: Sequence[str], commands: Collection[str]) -> list[str]:
-    """Return the arguments with the command first (`run` without one) and two dashes before long options. `commands`:
-    those that exist. Raises NotSupported."""
+    """Return the arguments with the command first (`run` if absent) and double dashes before long options. `commands`
+    lists the existing ones. Raises NotSupported.
+    """
     words = _options(arguments)
     start = _command(words)
     if start is None:
@@ -81,7 +82,7 @@ def _option(word: str) -> str:
 
 
 def _command(words: Sequence[str]) -> int | None:
-    """Return the index of the first word that is neither an option nor the value of one."""
+    """Return the index of the first word that is neither an option nor an option's value."""
     index = 0
     while index < len(words):
         if not words[index].startswith("-"):

@@ -1,5 +1,6 @@
-"""The commands of `shipper`. Only what the given command needs is imported: most of a short command's time is loading
-modules."""
+"""The commands of `shipper`. Only the modules of the given command are imported: loading modules takes most of a short
+command's time.
+"""
 
 import argparse
 import os
@@ -25,7 +26,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _failed(str(error), keep="\n")
     except OSError as error:
         if isinstance(error, BrokenPipeError) and error.filename is None:
-            # The reader of the output has closed the pipe. Python flushes standard output at exit: to /dev/null.
+            # The reader of the output closed the pipe. Python flushes standard output at exit, so redirect it to
+            # /dev/null.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return FAILED
         return _failed(f"{error.filename or 'shipper'}: {error.strerror or error}")
@@ -42,16 +44,16 @@ def _failed(text: str, keep: str = "") -> int:
 
 
 class ProgramParser(argparse.ArgumentParser):
-    """Its help ends with the options that all commands share."""
+    """A parser whose help ends with the options of all commands."""
 
     def format_help(self) -> str:
-        from log_shipper.shipper.cli.options import shared_help  # most of a short command's time is loading modules
+        from log_shipper.shipper.cli.options import shared_help  # loading modules takes most of a short command's time
 
         return f"{super().format_help()}\n{shared_help()}"
 
 
 def parse(arguments: Sequence[str], environ: Mapping[str, str] = os.environ) -> argparse.Namespace:
-    """Return the options of a command line. Raises SystemExit with the usage where it is not one."""
+    """Parse the command line. Raises SystemExit with the usage if it is invalid."""
     parser, parsers = _without_options()
     try:
         words = normalized(arguments, COMMANDS)
@@ -73,8 +75,8 @@ def whole_parser() -> argparse.ArgumentParser:
 
 
 def _without_options() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
-    """Return the parser, and those of the commands, which have no options yet."""
-    parser = ProgramParser(prog="shipper", description="Ships log files to Kafka.", epilog="Without a command it runs.")
+    """Return the parser and the commands' parsers, which have no options yet."""
+    parser = ProgramParser(prog="shipper", description="Ships log files to Kafka.", epilog="Runs without a command.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", prog=parser.prog, parser_class=CommandParser)
     return parser, {name: commands.add_parser(name, help=text) for name, (text, _) in COMMANDS.items()}
 
@@ -94,22 +96,21 @@ def _add_options(name: str, parser: argparse.ArgumentParser) -> None:
         getattr(import_module(f"log_shipper.shipper.cli.{module}"), function)(parser)
 
 
-# By name: the line in the help, and what adds the command's options to its parser, a function of a module of this
-# package.
+# By command: its line in the help, and the function, in a module of this package, that adds its options.
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "init": ("write a first configuration for this host", "init:add_init_options"),
-    "run": ("read files and ship them", "run:add_run_options"),
-    "test": ("check the configuration, the pipeline or the output", "checks:add_tests"),
-    "export": ("print what is in effect", "documents:add_exports"),
-    "migrate": ("print a filebeat.yml with today's names for old ones", "documents:add_migrate_options"),
-    "completion": ("print a completion of the command line for a shell", "documents:add_completion"),
+    "run": ("read and ship files", "run:add_run_options"),
+    "test": ("check the configuration, pipeline or output", "checks:add_tests"),
+    "export": ("print the effective configuration", "documents:add_exports"),
+    "migrate": ("convert a filebeat.yml to current option names", "documents:add_migrate_options"),
+    "completion": ("print a shell completion script", "documents:add_completion"),
     "manual": ("print a manual page, for man -l -", "documents:add_manual"),
-    "schema": ("print the JSON schema of shipper.yml, for editors", "documents:add_schema"),
-    "registry": ("show the registry, or change it while no agent runs", "positions:add_registry_commands"),
-    "dead-letter": ("show events that the output refused, or send them again", "dead_letters:add_dead_letter_commands"),
-    "top": ("show what the running agent does, in the terminal", "top:add_top_options"),
-    "tap": ("show a sample of the events that the running agent sends", "tap:add_tap_options"),
-    "keystore": ("keep secrets for ${NAME} in the configuration", "keystore:add_keystore_commands"),
+    "schema": ("print the JSON schema of shipper.yml for editors", "documents:add_schema"),
+    "registry": ("show the registry, or edit it while no agent runs", "positions:add_registry_commands"),
+    "dead-letter": ("show rejected events, or resend them", "dead_letters:add_dead_letter_commands"),
+    "top": ("show the running agent in the terminal", "top:add_top_options"),
+    "tap": ("show a sample of the running agent's events", "tap:add_tap_options"),
+    "keystore": ("store secrets for ${NAME} in the configuration", "keystore:add_keystore_commands"),
     "version": ("print the version", "commands:add_version"),
-    "help": ("print the help of a command", ""),  # `normalized` has made it --help
+    "help": ("print help for a command", ""),  # `normalized` turned it into --help
 }

@@ -18,24 +18,28 @@ SHORT_ID = 8
 def add_dead_letter_commands(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(required=True, metavar="WHAT")
 
-    listing = commands.add_parser("list", help="one line a letter: id, time, topic, file, offset, reason")
-    listing.add_argument("--json", action="store_true", help="one JSON object a letter")
+    listing = commands.add_parser("list", help="list letters: id, time, topic, file, offset, reason")
+    listing.add_argument("--json", action="store_true", help="one JSON object per line")
     add_shared(listing, lambda options: _list(options, LetterBox(existing_data(options)[1])))
 
-    show = commands.add_parser("show", help="all of a letter")
-    show.add_argument("ids", metavar="ID", nargs="+", help="or the first characters of it")
+    show = commands.add_parser("show", help="show one letter completely")
+    show.add_argument("ids", metavar="ID", nargs="+", help="the id, or its first characters")
     add_shared(show, lambda options: _show(options, LetterBox(existing_data(options)[1])))
 
-    sending = commands.add_parser("resend", help="send letters again; the agent may run meanwhile")
-    sending.add_argument("ids", metavar="ID", nargs="*", help="those with these ids only")
-    sending.add_argument("--topic", help="to this topic, whatever the configuration has")
+    sending = commands.add_parser("resend", help="resend letters; the agent may be running")
+    sending.add_argument("ids", metavar="ID", nargs="*", help="resend only these ids")
+    sending.add_argument("--topic", help="send to this topic instead of the configured one")
     sending.add_argument(
         "--at-least-once",
         action="store_true",
-        help="without Kafka transactions: what is in flight when it is killed is sent twice",
+        help="do not use Kafka transactions: a kill may duplicate letters in flight",
     )
     sending.add_argument(
-        "--timeout", type=parse_duration, default=60.0, metavar="TIME", help="give up after this long without an answer"
+        "--timeout",
+        type=parse_duration,
+        default=60.0,
+        metavar="TIME",
+        help=("give up after this time without a response"),
     )
     add_shared(sending, lambda options: _resend(options, *existing_data(options)))
 
@@ -72,19 +76,21 @@ def _show(options: argparse.Namespace, box: LetterBox) -> int:
 
 
 def _selected(box: LetterBox, prefixes: Sequence[str]) -> list[StoredLetter]:
-    """Raises StartError for an id that none has."""
+    """Return the letters with these ids. Raises StartError for an unknown id."""
     letters = list(box.letters())
     for prefix in prefixes:
         if not any(stored.id.startswith(prefix) for stored in letters):
-            raise StartError(f"no dead letter in {box.directory} has the id {prefix}; 'dead-letter list' shows them")
+            raise StartError(
+                f"no dead letter in {box.directory} has the id {prefix}; list them with 'dead-letter list'"
+            )
     return [stored for stored in letters if stored.id.startswith(tuple(prefixes))]
 
 
 def _resend(options: argparse.Namespace, config: ShipperConfig | None, data: Path) -> int:
-    from log_shipper.shipper.cli.resend import resend  # the agent, which the others do without
+    from log_shipper.shipper.cli.resend import resend  # only resending needs the agent's modules
 
     if config is None:
-        raise StartError("the letters are sent to the output of the configuration: give it (-c FILE)")
+        raise StartError("letters are sent to the configured output: name the configuration (-c FILE)")
     ids = (
         frozenset(stored.id for stored in _selected(LetterBox(data), options.ids)) if options.ids else frozenset[str]()
     )

@@ -13,7 +13,7 @@ PROJECT = "kafka-log-shipper"
 
 def add_exports(parser: argparse.ArgumentParser) -> None:
     exports = parser.add_subparsers(required=True, metavar="WHAT")
-    add_shared(exports.add_parser("config", help="print the configuration in effect, secrets masked"), _export)
+    add_shared(exports.add_parser("config", help="print the effective configuration, with secrets masked"), _export)
 
 
 def _export(options: argparse.Namespace) -> int:
@@ -30,7 +30,10 @@ def add_migrate_options(parser: argparse.ArgumentParser) -> None:
         "--strict",
         dest="strict_names",
         action="store_true",
-        help="with shipper.* names, in which a mistake is an error, and without what only Filebeat uses, as setup.*",
+        help=(
+            "use shipper.* names, which turn warnings about mistakes into errors, and remove Filebeat-only options "
+            "such as setup.*"
+        ),
     )
     parser.set_defaults(command=_migrate)
 
@@ -41,7 +44,7 @@ def _migrate(options: argparse.Namespace) -> int:
     migrated = migrate(options.file, strict=options.strict_names)
     sys.stdout.write(migrated.text)
     count = len(migrated.changes)
-    changes = f"{count} change{'s'[: count != 1]}" if count else "no old names: nothing changed"
+    changes = f"{count} change{'s'[: count != 1]}" if count else "no old names found; nothing changed"
     for line in (*migrated.changes, f"{options.file}: {changes}; check the result: shipper test config -c FILE"):
         print(line, file=sys.stderr)  # noqa: T201
     return 0

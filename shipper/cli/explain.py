@@ -1,5 +1,6 @@
-"""The configuration in effect, for `shipper test config --explain`: for each input its files as they are now, the
-readers, and the processors, in the order in which they work."""
+"""The effective configuration, for `shipper test config --explain`: each input with its current files, readers and
+processors, in order.
+"""
 
 import os
 from collections.abc import Collection, Iterable, Iterator
@@ -22,15 +23,14 @@ COLUMN = 12
 
 
 def explain(config: ShipperConfig, secrets: Collection[str] = ()) -> Iterator[str]:
-    """Yield lines of text without these secrets, and without passwords in addresses. Reads the file system, and changes
-    nothing."""
+    """Yield lines of text without these secrets and without passwords in addresses. Reads the file system."""
     for line in _lines(config):
         yield without_passwords(hidden(line, secrets))
 
 
 def _lines(config: ShipperConfig) -> Iterator[str]:
     for config_input in config.inputs:
-        yield f"input {config_input.id} (type {config_input.type}{'' if config_input.enabled else ', not enabled'})"
+        yield f"input {config_input.id} (type {config_input.type}{'' if config_input.enabled else ', disabled'})"
         if isinstance(config_input, FeedConfig):
             yield from _rows("reads", config_input.reads)
         else:
@@ -39,7 +39,7 @@ def _lines(config: ShipperConfig) -> Iterator[str]:
             lines = f"encoding {config_input.encoding}, line_terminator {config_input.line_terminator}"
             yield from _rows("lines", [lines])
         yield from _rows("parsers", [_called(name_of(parser), parser) for parser in config_input.parsers])
-        yield from _rows("limit", [f"{_size(config_input.message_max_bytes)} a message"])
+        yield from _rows("limit", [f"{_size(config_input.message_max_bytes)} per message"])
         if not isinstance(config_input, FeedConfig):
             yield from _rows("filters", _filters(config_input))
         yield from _rows("processors", _numbered((*config_input.processors, *config.processors)))
@@ -48,13 +48,13 @@ def _lines(config: ShipperConfig) -> Iterator[str]:
         checked = f", checked every {readable_duration(included.reload.period)}" if included.reload.enabled else ""
         yield f"inputs from {included.path}: {_count(len(included.files()), 'file')} now{checked}"
     for provider in config.autodiscover.providers:
-        hints = ", and by their hints" if provider.built_by_hints.enabled else ""
-        yield f"inputs for containers of {provider.type}, by {_count(len(provider.templates), 'template')}{hints}"
+        hints = ", and by hints" if provider.built_by_hints.enabled else ""
+        yield f"inputs for {provider.type} containers, by {_count(len(provider.templates), 'template')}{hints}"
     yield f"output {kind_of(config).describe()}"
 
 
 def _rows(title: str, rows: Iterable[str]) -> Iterator[str]:
-    """Yield the rows with the title beside the first one."""
+    """Yield the rows, with the title beside the first."""
     for number, row in enumerate(rows):
         yield f"  {title if not number else '':{COLUMN}}{row}"
 
@@ -68,11 +68,11 @@ def _files(config_input: InputConfig) -> Iterator[str]:
         files |= listing.files.keys()
         size = sum(file.size for file in listing.files.values())
         unreadable = sum(not os.access(file.path, os.R_OK, effective_ids=True) for file in listing.files.values())
-        of_them = f", {unreadable:,} of them not readable for this user" if unreadable else ""
+        of_them = f", {unreadable:,} of them unreadable for this user" if unreadable else ""
         yield f"{pattern}: {_count(len(listing.files), 'file')}{f', {_size(size)}' if size else ''} now{of_them}"
         yield from (f"  {visible(path)}: {problem}" for path, problem in (listing.unmatched | listing.problems).items())
     if len(config_input.paths) > 1:
-        yield f"together {_count(len(files), 'file')}"
+        yield f"total {_count(len(files), 'file')}"
 
 
 def _filters(config_input: InputConfig) -> Iterator[str]:
@@ -150,7 +150,7 @@ def _text(value: Any) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return the text in YAML's single quotes, within which a backslash has no special meaning."""
+    """Return the text in single quotes, where YAML gives backslashes no special meaning."""
     return "'" + text.replace("'", "''") + "'"
 
 

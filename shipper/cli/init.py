@@ -1,4 +1,4 @@
-"""`shipper init`: a first configuration, for what this host has."""
+"""`shipper init`: writes a first configuration for this host."""
 
 import argparse
 import glob
@@ -23,40 +23,36 @@ HEAD = """\
 shipper.inputs:
 """
 JOURNAL = """\
-  # What services and the system log: on Debian 12 and later it is all there is of most of them.
+  # Services and the system log: on Debian 12 and later, most log only here.
   - type: journald
     id: journal
     processors:
-      - drop_event.when.equals.systemd.unit: shipper.service   # or its own lines would be new data each time
-"""
+      - drop_event.when.equals.systemd.unit: shipper.service   # its own lines would create new ones endlessly"""
 BESIDE = """\
-  # Files beside it. Where rsyslog runs, it writes here what the journal has, too: keep one of the two inputs then.
-"""
+  # Files in addition to the journal. With rsyslog, both contain the same lines: keep only one of the two inputs."""
 LOGS = """\
   - type: filestream
     id: system
     paths: {files}
-    # A message begins with a date, and each line that does not belongs to the one before: for stack traces.
+    # Multiline messages such as stack traces: lines without a date continue the previous message.
     # parsers:
-    #   - multiline: {{pattern: '^\\d{{4}}-\\d\\d-\\d\\d', negate: true, match: after}}
-"""
+    #   - multiline: {{pattern: '^\\d{{4}}-\\d\\d-\\d\\d', negate: true, match: after}}"""
 REST = """
 output.kafka:
   hosts: {hosts}
   topic: {topic}
 
-path.data: {data}   # positions, and events that Kafka refuses
-"""
+path.data: {data}   # positions, and events rejected by Kafka"""
 
 
 def add_init_options(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Writes a configuration for this host: its journal, its log files, and a Kafka, for which it asks."
+        "Writes a configuration for this host: its journal, log files, and Kafka brokers, which it asks for."
     )
-    parser.add_argument("--kafka", metavar="HOST", help="the brokers, as kafka-1:9092,kafka-2:9092; nothing is asked")
-    parser.add_argument("--topic", default=TOPIC, metavar="NAME", help=f"the topic ({TOPIC})")
+    parser.add_argument("--kafka", metavar="HOST", help="brokers, as in kafka-1:9092,kafka-2:9092; skips the question")
+    parser.add_argument("--topic", default=TOPIC, metavar="NAME", help=f"topic ({TOPIC})")
     parser.add_argument(
-        "--paths", action="append", default=[], metavar="GLOB", help=f"log files, in quotes ({FILES}); may be repeated"
+        "--paths", action="append", default=[], metavar="GLOB", help=f"log files, quoted ({FILES}); repeatable"
     )
     parser.add_argument(
         "file", type=Path, nargs="?", default=Path("shipper.yml"), metavar="FILE", help="default: shipper.yml"
@@ -65,23 +61,23 @@ def add_init_options(parser: argparse.ArgumentParser) -> None:
 
 
 def init(options: argparse.Namespace) -> int:
-    """Write the file, which must not exist. Raises StartError, OSError."""
+    """Write the file, unless it exists. Raises StartError, OSError."""
     if options.file.exists():
-        raise StartError(f"{options.file} exists: nothing is written; remove it, or name another file")
+        raise StartError(f"{options.file} already exists; remove it, or choose another file. Nothing was written")
     hosts = [host.strip() for host in (options.kafka or _asked()).split(",") if host.strip()]
     has_journal = shutil.which("journalctl") is not None and SYSTEMD.is_dir()
     paths = options.paths or ([FILES] if glob.glob(FILES) or not has_journal else [])
     data = OF_ROOT if os.geteuid() == 0 else "data"
-    # Not readable for others: a password may be added, and one that others may write is refused.
+    # Mode 0600: a password may be added, and files writable by others are refused.
     with open(os.open(options.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
         file.write(configuration(hosts, options.topic, paths, data, has_journal=has_journal))
     steps = "".join(f"  shipper {step} -c {options.file}\n" for step in ("test config --explain", "test output", "run"))
-    print(f"{options.file} is written; next:\n{steps}", end="")  # noqa: T201
+    print(f"wrote {options.file}; next:\n{steps}", end="")  # noqa: T201
     return 0
 
 
 def configuration(hosts: Sequence[str], topic: str, paths: Sequence[str], data: str, *, has_journal: bool) -> str:
-    """Return the text; without `paths` no files are read."""
+    """Return the configuration; without `paths` it reads no files."""
     journal = JOURNAL if has_journal else ""
     files = (BESIDE if has_journal else "") + LOGS.format(files=json.dumps(paths)) if paths else ""
     written = topic if re.fullmatch(r"[A-Za-z][\w.-]*", topic, re.ASCII) else json.dumps(topic)
@@ -89,10 +85,10 @@ def configuration(hosts: Sequence[str], topic: str, paths: Sequence[str], data: 
 
 
 def _asked() -> str:
-    """Return the brokers that a person types. Raises StartError where there is none."""
+    """Return the brokers that the user types. Raises StartError without a terminal."""
     if sys.stdin is None or not sys.stdin.isatty():
         raise StartError(
-            "init: standard input is not a terminal, where it asks for the Kafka brokers; give --kafka HOST"
+            "init: standard input is not a terminal, so it cannot ask for the Kafka brokers; add --kafka HOST"
         )
     sys.stderr.write(f"Kafka brokers, separated by commas [{BROKER}]: ")
     sys.stderr.flush()

@@ -24,13 +24,15 @@ def add_keystore_commands(parser: argparse.ArgumentParser) -> None:
         add_shared(made, lambda options: _run(command, options))
         return made
 
-    create = add("create", _create, "make an empty keystore")
-    create.add_argument("--force", action="store_true", help="replace an existing one, with its secrets")
-    add("list", _list, "print the names of the secrets")
-    adding = add("add", _add, "add a secret, which is asked for")
-    adding.add_argument("name", metavar="NAME", help="as it is written in the configuration: ${NAME}")
+    create = add("create", _create, "create an empty keystore")
+    create.add_argument("--force", action="store_true", help="replace an existing keystore and its secrets")
+    add("list", _list, "list the names of secrets")
+    adding = add("add", _add, "add a secret; prompts for it")
+    adding.add_argument("name", metavar="NAME", help="the name in the configuration: ${NAME}")
     adding.add_argument("--stdin", action="store_true", help="read the secret from standard input")
-    adding.add_argument("--force", action="store_true", help="replace an existing one, and make the keystore")
+    adding.add_argument(
+        "--force", action="store_true", help=("replace an existing secret; create the keystore if missing")
+    )
     remove = add("remove", _remove, "remove secrets")
     remove.add_argument("names", metavar="NAME", nargs="+")
 
@@ -45,7 +47,7 @@ def _run(command: Callable[[argparse.Namespace, Path], None], options: argparse.
 
 
 def _variables(options: argparse.Namespace) -> Mapping[str, str]:
-    """Return the variables of the configuration, without the secrets that may be missing yet."""
+    """Return the variables of the configuration, without secrets, which may not exist yet."""
     files, overrides = written(options)
     if files[0].exists():
         return variables_of(files, ShipperConfig, overrides, os.environ)
@@ -54,7 +56,7 @@ def _variables(options: argparse.Namespace) -> Mapping[str, str]:
 
 def _create(options: argparse.Namespace, path: Path) -> None:
     if path.exists() and not options.force:
-        raise StartError(f"{path} exists already; with --force it is replaced, and its secrets are lost")
+        raise StartError(f"{path} already exists; --force replaces it and deletes its secrets")
     _write(path, {})
     print(f"created {path}")  # noqa: T201
 
@@ -66,13 +68,13 @@ def _list(_: argparse.Namespace, path: Path) -> None:
 
 def _add(options: argparse.Namespace, path: Path) -> None:
     if not is_name(options.name):
-        raise StartError(f"{options.name!r} is not a name: use letters, digits, '_', '.' and '-'")
+        raise StartError(f"{options.name!r} is not a valid name: use letters, digits, '_', '.' and '-'")
     values = {} if options.force and not path.exists() else _existing(path)
     if options.name in values and not options.force:
-        raise StartError(f"{options.name} is in the keystore already; with --force it is replaced")
+        raise StartError(f"{options.name} already exists in the keystore; --force replaces it")
     value = _value(options)
     if not value:
-        raise StartError("the secret is empty; nothing was changed")
+        raise StartError("the secret is empty; nothing changed")
     _write(path, {**values, options.name: value})
 
 
@@ -80,15 +82,15 @@ def _remove(options: argparse.Namespace, path: Path) -> None:
     values = _existing(path)
     missing = [name for name in options.names if name not in values]
     if missing:
-        raise StartError(f"{', '.join(missing)}: not in the keystore; nothing was changed")
+        raise StartError(f"{', '.join(missing)}: not in the keystore; nothing changed")
     _write(path, {name: value for name, value in values.items() if name not in options.names})
 
 
 def _value(options: argparse.Namespace) -> str:
-    """Return the secret. Raises StartError."""
+    """Ask for the secret and return it. Raises StartError."""
     if not options.stdin:
         if sys.stdin is None or not sys.stdin.isatty():
-            raise StartError("there is no terminal to ask at; give the secret with --stdin")
+            raise StartError("no terminal to prompt for the secret; use --stdin")
         return getpass.getpass(f"Enter value for {options.name}: ")
     if sys.stdin is None:
         raise StartError("--stdin: standard input is closed")
@@ -101,7 +103,7 @@ def _value(options: argparse.Namespace) -> str:
 
 def _existing(path: Path) -> dict[str, str]:
     if not path.exists():
-        raise StartError(f"there is no keystore at {path}; make one: shipper keystore create")
+        raise StartError(f"no keystore at {path}; create one: shipper keystore create")
     return read_keystore(path)
 
 
@@ -110,8 +112,8 @@ def _write(path: Path, values: Mapping[str, str]) -> None:
         make_directory(path.parent, 0o750, owned_as_parent=True)
         replace_file(path, written_keystore(values), 0o600)
     except Misplaced as error:
-        raise StartError(f"{error.path}: it {error.problem}; the keystore was not written") from error
+        raise StartError(f"{error.path} {error.problem}; the keystore was not written") from error
     except OSError as error:
         raise StartError(
-            f"{path}: the keystore cannot be written: {error.strerror}; run this as the user that may"
+            f"{path}: cannot write the keystore: {error.strerror}; run this command as a user with permission"
         ) from error

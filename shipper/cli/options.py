@@ -21,7 +21,7 @@ PATHS = ("home", "config", "logs")
 
 
 def add_shared(parser: argparse.ArgumentParser, command: object) -> None:
-    """Add the shared options, and the function that carries the command out."""
+    """Add the shared options and the function that runs the command."""
     own = len(parser._actions)
     _add_options(parser)
     parser.set_defaults(command=command)
@@ -30,7 +30,7 @@ def add_shared(parser: argparse.ArgumentParser, command: object) -> None:
 
 
 def shared_help() -> str:
-    """Return what `shipper --help` has of them."""
+    """Return the help of the shared options."""
     parser = argparse.ArgumentParser(add_help=False, usage=argparse.SUPPRESS)
     _add_options(parser)
     return parser.format_help().replace("options:", "options of all commands:", 1)
@@ -43,28 +43,31 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         type=Path,
         action="append",
         metavar="FILE",
-        help=f"configuration, below path.config (default {DEFAULT}, then {OF_FILEBEAT}); of several the later ones win",
+        help=(
+            f"configuration, relative to path.config (default {DEFAULT}, then {OF_FILEBEAT}); later files override "
+            "earlier ones"
+        ),
     )
     parser.add_argument(
         "-E", dest="overrides", action="append", default=[], metavar="KEY=VALUE", help="override an option"
     )
     parser.add_argument(
-        "-e", dest="to_stderr", action="store_true", help="log to stderr as text, whatever `logging` has"
+        "-e", dest="to_stderr", action="store_true", help="log to stderr as text, regardless of `logging`"
     )
     parser.add_argument("-v", dest="level", action="store_const", const="info", help="log from level info on")
     parser.add_argument(
         "-d",
         dest="debugged",
         metavar="SELECTORS",
-        help="log these components from level debug on, as logging.selectors: names separated by commas, '*' for all",
+        help="log these components at debug level, as logging.selectors: names separated by commas, '*' for all",
     )
     parser.add_argument(
         "--environment",
         metavar="NAME",
-        help="accepted as Filebeat's: without logging.to_files, logs go to stderr anywhere",
+        help="accepted for Filebeat: without logging.to_files, logs always go to stderr",
     )
     parser.add_argument(
-        "--path.data", dest="data", type=Path, metavar="DIR", help="directory of the registry and of the dead letters"
+        "--path.data", dest="data", type=Path, metavar="DIR", help="directory of the registry and dead letters"
     )
     for name in PATHS:
         parser.add_argument(f"--path.{name}", dest=f"path_{name}", metavar="DIR", help=f"same as -E path.{name}=DIR")
@@ -72,12 +75,12 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         "--strict.perms",
         dest="strict",
         choices=["true", "false"],
-        help="refuse a file that others may write (BEAT_STRICT_PERMS=false has the same effect)",
+        help="refuse configuration files that other users can write (also: BEAT_STRICT_PERMS=false)",
     )
 
 
 def files(options: argparse.Namespace) -> list[Path]:
-    """Return the configuration files. As Filebeat's, they are relative to path.config where the command line has it."""
+    """Return the configuration files. As in Filebeat, they are relative to path.config if the command line sets it."""
     directory = Path(options.path_config or "")
     if not options.configs and not (directory / DEFAULT).exists() and (directory / OF_FILEBEAT).exists():
         return [directory / OF_FILEBEAT]
@@ -85,8 +88,8 @@ def files(options: argparse.Namespace) -> list[Path]:
 
 
 def written(options: argparse.Namespace) -> tuple[list[Path], list[str | Override]]:
-    """Return the configuration files, and what overrides them."""
-    # The paths are overrides, because the checks need the data path: an input must not read it.
+    """Return the configuration files and the overrides."""
+    # The paths are passed as overrides, because the checks need the data path: no input may read it.
     given = {"data": options.data} | {name: getattr(options, f"path_{name}") for name in PATHS}
     paths = [
         Override(f"path.{name}={json.dumps(str(path))}", f"--path.{name}")
@@ -101,39 +104,42 @@ def written(options: argparse.Namespace) -> tuple[list[Path], list[str | Overrid
 
 
 def keystore_values(options: argparse.Namespace) -> Collection[str]:
-    """Return what must not be shown, whichever option has it. Raises ConfigError."""
+    """Return all secrets, in any option. Raises ConfigError."""
     files, overrides = written(options)
     return read(files, ShipperConfig, overrides, os.environ).secrets
 
 
 def load_config(options: argparse.Namespace) -> ShipperConfig:
-    """Return the configuration. Raises ConfigError, also for what is wrong with the files that the output needs."""
+    """Load the configuration. Raises ConfigError, also for problems with files that the output needs."""
     return _read(options, examined=True)
 
 
 def context(options: argparse.Namespace) -> tuple[ShipperConfig | None, Path]:
-    """Return the configuration, None if there is none, and the data path. The registry can be shown without a
-    configuration, but not without knowing where it is."""
+    """Return the configuration, or None if there is none, and the data path. The registry can be shown without a
+    configuration, but not without its location.
+    """
     config = _read(options, examined=False) if _all_exist(options) else None
     return config, data_path(options, config)
 
 
 def existing_data(options: argparse.Namespace) -> tuple[ShipperConfig | None, Path]:
-    """Return the same as `context`. Raises StartError where there is no data path: a wrong one must not look like that
-    of a shipper without files and dead letters."""
+    """Return the same as `context`. Raises StartError if there is no data path: a wrong one must not look like a
+    shipper without files and dead letters.
+    """
     config, data = context(options)
     if not data.is_dir():
         what = "is not a directory" if data.exists() else "does not exist"
         raise StartError(
-            f"path.data {data.absolute()} {what}: the shipper has not run with it yet, or has another one; give its "
+            f"path.data {data.absolute()} {what}: the shipper has not run with it, or uses another one; name its "
             "configuration (-c FILE), or --path.data DIR"
         )
     return config, data
 
 
 def data_path_alone(options: argparse.Namespace) -> Path:
-    """Return the data path for a command that needs nothing else of the configuration, whatever mistakes that has
-    elsewhere. Raises StartError."""
+    """Return the data path for commands that need nothing else of the configuration, despite errors elsewhere in it.
+    Raises StartError.
+    """
     if options.data is not None:
         return Path(options.data)
     _all_exist(options)
@@ -143,14 +149,14 @@ def data_path_alone(options: argparse.Namespace) -> Path:
         return Path(variables_of(named, ShipperConfig, overrides, os.environ)["path.data"])
     except (ConfigError, ValueError) as error:
         where = "" if isinstance(error, ConfigError) else f"{files(options)[-1]}: path.data: "
-        raise StartError(f"{where}{error}; so path.data is not known: give --path.data DIR") from error
+        raise StartError(f"{where}{error}; so path.data is unknown: add --path.data DIR") from error
 
 
 def _all_exist(options: argparse.Namespace) -> bool:
-    """True if there is a configuration, False if the command line has what is needed of one. Raises StartError."""
+    """Return True if there is a configuration, False if the command line replaces it. Raises StartError."""
     missing = next((file for file in files(options) if not file.exists()), None)
     if missing is not None and options.data is None:
-        raise StartError(f"{missing} does not exist; give the configuration (-c FILE), or --path.data DIR")
+        raise StartError(f"{missing} does not exist; name the configuration (-c FILE), or --path.data DIR")
     return missing is None
 
 
@@ -169,7 +175,7 @@ def _read(options: argparse.Namespace, *, examined: bool) -> ShipperConfig:
 
 
 def _check_permissions(options: argparse.Namespace, named: Iterable[Path]) -> None:
-    """Raises ConfigError, unless the command line allows any."""
+    """Check the permissions of the files, unless the command line allows any. Raises ConfigError."""
     if options.strict != "false":
         for file in named:
             check_permissions(file)

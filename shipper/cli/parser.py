@@ -1,11 +1,11 @@
-"""A parser whose help has the options of one command first."""
+"""A parser whose help lists the options of one command first."""
 
 import argparse
 from collections.abc import Callable
 
 
 class CommandParser(argparse.ArgumentParser):
-    """Its help has the options of this command; those that all commands share are one line of it."""
+    """A parser whose help lists this command's options, and the shared ones in a single line."""
 
     shared: tuple[argparse.Action, ...] = ()
 

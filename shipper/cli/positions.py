@@ -1,4 +1,4 @@
-"""The commands of `shipper registry`, and their options. What only one of them needs is imported where it is used."""
+"""The commands of `shipper registry`, and their options. Imports for only one of them are local to it."""
 
 import argparse
 from collections.abc import Callable
@@ -15,34 +15,34 @@ FAILED = 1
 def add_registry_commands(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(required=True, metavar="WHAT")
 
-    listing = commands.add_parser("list", help="one line a file: position, size, bytes behind")
-    listing.add_argument("--json", action="store_true", help="one JSON object a file")
+    listing = commands.add_parser("list", help="list files: position, size, bytes behind")
+    listing.add_argument("--json", action="store_true", help="one JSON object per file")
     add_shared(listing, _list)
 
-    show = commands.add_parser("show", help="all that is known of a file")
-    show.add_argument("name", metavar="PATH-or-ID", help="or the end of a path, as app.log, if only one has it")
-    show.add_argument("--json", action="store_true", help="one JSON object an entry")
+    show = commands.add_parser("show", help="show all data of a file")
+    show.add_argument("name", metavar="PATH-or-ID", help="its path, or the end of it, such as app.log, if unique")
+    show.add_argument("--json", action="store_true", help="one JSON object per entry")
     add_shared(show, _show)
 
     forgetting = commands.add_parser("forget", help="remove entries: their files are shipped again from the start")
     forgetting.add_argument("names", metavar="PATH-or-ID", nargs="+")
-    forgetting.add_argument("--yes", action="store_true", help="do not ask")
+    forgetting.add_argument("--yes", action="store_true", help="do not ask for confirmation")
     add_shared(forgetting, _forget)
 
-    _add_import(commands.add_parser("import", help="take over another shipper's positions"))
+    _add_import(commands.add_parser("import", help="import positions of another shipper"))
 
 
 def _add_import(parser: argparse.ArgumentParser) -> None:
     whose = parser.add_subparsers(required=True, metavar="WHOSE")
-    filebeat = whose.add_parser("filebeat", help="of a Filebeat that is stopped")
-    filebeat.add_argument("source", type=Path, metavar="DIR", help="Filebeat's data path, or the registry in it")
-    filebeat.add_argument("--overwrite", action="store_true", help="replace entries of files that are known already")
+    filebeat = whose.add_parser("filebeat", help="import from a stopped Filebeat")
+    filebeat.add_argument("source", type=Path, metavar="DIR", help="Filebeat's data directory, or its registry")
+    filebeat.add_argument("--overwrite", action="store_true", help="replace existing entries")
     defaults = Fingerprinting()
-    for name, meaning, least in (("offset", "where", 0), ("length", "how many bytes", 64)):
+    for name, meaning, minimum in (("offset", "where", 0), ("length", "how many bytes", 64)):
         filebeat.add_argument(
             f"--fingerprint.{name}",
             dest=f"fingerprint_{name}",
-            type=_at_least(least),
+            type=_at_least(minimum),
             metavar="N",
             default=getattr(defaults, name),
             help=f"Filebeat's prospector.scanner.fingerprint.{name}: {meaning} it hashed (default %(default)s)",
@@ -50,10 +50,10 @@ def _add_import(parser: argparse.ArgumentParser) -> None:
     add_shared(filebeat, _import_filebeat)
 
 
-def _at_least(least: int) -> Callable[[str], int]:
+def _at_least(minimum: int) -> Callable[[str], int]:
     def number(text: str) -> int:
-        if not text.isdecimal() or int(text) < least:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least} on")
+        if not text.isdecimal() or int(text) < minimum:
+            raise argparse.ArgumentTypeError(f"{text!r} is not an integer of at least {minimum}")
         return int(text)
 
     return number

@@ -1,7 +1,7 @@
-"""What happens to lines, for `shipper test pipeline`: each line with the event that it ends up in, or why in none.
+"""Previews lines for `shipper test pipeline`: shows the event of each line, or why it has none.
 
-The lines are read as `--once` reads a file, by the same readers and processors. To find the one that left a line out,
-the first of them is run alone, then the first two, and so on: none of them needs code for this.
+Lines are read as `--once` reads a file, by the same readers and processors. To find the stage that drops a line, the
+first stage is run alone, then the first two, and so on: no stage needs extra code.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from log_shipper.shipper.processor.base import ProcessorContext
 from log_shipper.shipper.reader import line
 from log_shipper.shipper.reader.log_file import LogFile
 
-# The same for every event of the file, so they show nothing about the line.
+# Equal in all events of the file, so it shows nothing about the line.
 SAME_FOR_ALL = ("host", "agent", "ecs", "input")
 TAB = "\t"
 
 
 @dataclass(frozen=True, slots=True)
 class _Event:
-    """`record` is as it would be sent; it covers `length` bytes from `offset` on."""
+    """An event: `record` is as sent; it covers `length` bytes from `offset` on."""
 
     offset: int
     length: int
@@ -53,7 +53,7 @@ class _Event:
 
 @dataclass(frozen=True, slots=True)
 class _Stage:
-    """The input up to one of its readers or processors; `words` are the reason if that one leaves a line out."""
+    """The input up to one of its readers or processors; `words` are the reason if that one drops a line."""
 
     words: str
     config: InputConfig
@@ -61,7 +61,8 @@ class _Stage:
 
 
 class Preview:
-    """`path` becomes log.file.path of the events; `whole` also shows the members that all of them share."""
+    """How lines are previewed: `path` becomes log.file.path; `whole` also shows members that are equal in all
+    events."""
 
     def __init__(
         self, root: ShipperConfig, config: InputConfig, context: ProcessorContext, path: str, *, whole: bool = False
@@ -73,7 +74,7 @@ class Preview:
         self._whole = whole
 
     def of(self, content: bytes) -> Iterator[str]:
-        """Yield the lines to print. Raises StartError for processors that cannot work here."""
+        """Yield the lines to print. Raises StartError for processors that do not work in a preview."""
         stages = list(self._stages())
         results = {len(stages) - 1: self._run(stages[-1], content)}
         lines = self._lines(content)
@@ -94,13 +95,13 @@ class Preview:
         bare = replace(whole, parsers=(), include_lines=(), exclude_lines=())
         yield _Stage("an empty line", bare, ())
         for count, parser in enumerate(whole.parsers, start=1):
-            words = f"parser {count}, {name_of(parser)}, left it out"
+            words = f"parser {count}, {name_of(parser)}, dropped it"
             yield _Stage(words, replace(bare, parsers=whole.parsers[:count]), ())
         with_parsers = replace(bare, parsers=whole.parsers)
         yield _Stage(
-            "none of include_lines is found in it", replace(with_parsers, include_lines=whole.include_lines), ()
+            "no pattern of include_lines matches", replace(with_parsers, include_lines=whole.include_lines), ()
         )
-        yield _Stage("exclude_lines leaves it out", whole, ())
+        yield _Stage("a pattern of exclude_lines matches", whole, ())
         processors = (*whole.steps, *self._root.processors)
         for count, processor in enumerate(processors, start=1):
             name = "if" if isinstance(processor, Branch) else processor.name
@@ -123,13 +124,13 @@ class Preview:
             for batch in _read(source, fd, self._path, len(content)):
                 processing.put(batch)
         while not processing.empty:
-            time.sleep(0.005)  # a result comes over the network
+            time.sleep(0.005)  # a result arrives over the network
             processing.step()
         events = (event for batch in iter(queue.get, None) for event in _events(batch))
         return sorted(events, key=lambda event: event.offset)
 
     def _lines(self, content: bytes) -> Messages:
-        """Return all lines, empty ones too."""
+        """Return all lines, including empty ones."""
         lines = Messages(0, 0)
         with _file(content) as fd:
             file = LogFile(fd, 0, (len(content),))
@@ -140,17 +141,18 @@ class Preview:
         return lines
 
     def _reason(self, stages: Sequence[_Stage], results: dict[int, list[_Event]], content: bytes, offset: int) -> str:
-        """Return why the line at `offset` has no event. `results` are the events of the stages that were run, by their
-        number; the others are run when they are needed."""
+        """Return why the line at `offset` has no event. `results` holds the events of the stages run so far, by number;
+        others run on demand.
+        """
         for number, stage in enumerate(stages):
             if number not in results:
-                with _quietly():  # the readers have logged their warnings already
+                with _quietly():  # the readers have already logged their warnings
                     results[number] = self._run(stage, content)
             events = results[number]
             nearest = bisect_right(events, offset, key=lambda event: event.offset) - 1
             if nearest < 0 or offset >= events[nearest].offset + events[nearest].length:
                 return f"-- no event: {stage.words}"
-        return "-- no event of its own: it is part of the message before"
+        return "-- no separate event: part of the previous message"
 
     def _shown(self, record: str) -> str:
         if self._whole:
@@ -199,8 +201,9 @@ def _events(batch: Batch) -> Iterator[_Event]:
 
 
 def chosen(config: ShipperConfig, wanted: str | None, path: str) -> tuple[InputConfig, str]:
-    """Return the input that reads the lines, and the reason if the user might expect another one. Raises StartError if
-    there is none."""
+    """Return the input that reads the lines, and a reason if the user might expect another. Raises StartError if there
+    is none.
+    """
     of_files = config.file_inputs
     named = [candidate for candidate in of_files if candidate.id == wanted]
     enabled = [candidate for candidate in of_files if candidate.enabled]
@@ -209,9 +212,9 @@ def chosen(config: ShipperConfig, wanted: str | None, path: str) -> tuple[InputC
             return named[0], ""
         for other in config.inputs:
             if wanted in (None, other.id):
-                raise StartError(f"input {other.id!r} is of type {other.type}; only inputs of files can be previewed")
+                raise StartError(f"input {other.id!r} is of type {other.type}; only file inputs can be previewed")
         known = ", ".join(candidate.id for candidate in of_files)
-        raise StartError(f"no input has the id {wanted!r}; the ids are: {known}" if known else "there is no input")
+        raise StartError(f"no input has the id {wanted!r}; ids are: {known}" if known else "no inputs")
     if len(enabled) == 1:
         return enabled[0], ""
     for candidate in enabled if path != "-" else ():
@@ -220,4 +223,6 @@ def chosen(config: ShipperConfig, wanted: str | None, path: str) -> tuple[InputC
             for pattern in candidate.paths
         ):
             return candidate, f"input {candidate.id}, whose paths match {path}"
-    return enabled[0], f"input {enabled[0].id}, the first of {len(enabled)}; --input ID or --path PATH takes another"
+    return enabled[0], (
+        f"input {enabled[0].id}, the first of {len(enabled)}; choose another with --input ID or --path PATH"
+    )

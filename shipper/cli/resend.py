@@ -1,6 +1,6 @@
-"""`shipper dead-letter resend`: a run with --once whose input is the dead letters of path.data.
+"""`shipper dead-letter resend`: a --once run whose input is the dead letters of path.data.
 
-It has a registry and a transactional id of its own, as the agent may run meanwhile.
+It has its own registry and transactional id, because the agent may be running.
 """
 
 import shutil
@@ -27,8 +27,8 @@ from log_shipper.shipper.wake import Wake
 
 REGISTRY = "dead_letter.registry"  # below path.data, until all letters are sent
 SUFFIX = "-dead-letters"  # of the transactional id
-INTERVAL = 0.02  # seconds after which a transaction ends with fewer letters than a round has
-# What the broker answers to who has not the rights.
+INTERVAL = 0.02  # seconds after which an incomplete transaction is committed
+# The broker's errors for missing permissions.
 FORBIDDEN = {
     "TRANSACTIONAL_ID_AUTHORIZATION_FAILED",
     "TOPIC_AUTHORIZATION_FAILED",
@@ -37,7 +37,7 @@ FORBIDDEN = {
 
 
 class ResendRun:
-    """The ending and the observer of the run: it is due once no letter was settled for `timeout` seconds."""
+    """Ends and observes the run: it is due after `timeout` seconds without a settled letter."""
 
     def __init__(self, signals: Signals, timeout: float) -> None:
         self.app: App | None = None
@@ -71,8 +71,12 @@ class ResendRun:
     @property
     def reason(self) -> str:
         if self.is_stopped:
-            return "a signal has stopped it"
-        return "the broker forbids it" if self.is_forbidden else f"no answer for {readable_duration(self._timeout)}"
+            return "stopped by a signal"
+        return (
+            ("the broker denies permission")
+            if self.is_forbidden
+            else f"no response for {readable_duration(self._timeout)}"
+        )
 
     @property
     def is_forbidden(self) -> bool:
@@ -96,7 +100,7 @@ class ResendRun:
 def resend(
     config: ShipperConfig, data: Path, ids: frozenset[str], timeout: float, *, topic: str | None, exactly_once: bool
 ) -> int:
-    """Send the letters again, and print what became of them. Raises StartError, OSError."""
+    """Resend the letters, and print the result. Raises StartError, OSError."""
     box = LetterBox(data)
     chosen = for_resending(config, data, ids, topic, exactly_once=exactly_once)
     with closing(Wake()) as wake, Signals(wake.set) as signals:
@@ -114,8 +118,9 @@ def resend(
 def for_resending(
     config: ShipperConfig, data: Path, ids: frozenset[str], topic: str | None, *, exactly_once: bool
 ) -> ShipperConfig:
-    """Return the configuration of the run. `exactly_once`: in transactions, if the output is Kafka. Raises StartError
-    for a topic where the output has none."""
+    """Return the configuration of the run. `exactly_once` uses transactions if the output is Kafka. Raises StartError
+    for a topic with an output that has none.
+    """
     letters = DeadLetterInput(id="dead-letter resend", path=str(data), ids=ids)
     mem = replace(config.queue.mem, events=2 * MAX_LETTERS, bytes=2 * MAX_BYTES)
     config = ShipperConfig(
@@ -130,9 +135,9 @@ def for_resending(
     output = kafka_of(config)
     if output is None:
         if topic is not None:
-            raise StartError("--topic: there are topics with output.kafka only")
+            raise StartError("--topic: only output.kafka has topics")
         return config
-    # A letter that is too large is refused again, not cut: it is the only copy.
+    # A letter is the only copy: if too large, it is rejected again instead of truncated.
     oversized = "dead_letter" if output.oversized == "cut" else output.oversized
     output = replace(output, delivery="at_least_once", oversized=oversized)
     if exactly_once:
@@ -158,20 +163,19 @@ def _not_started(config: ShipperConfig, run: ResendRun) -> str:
         return f"no letter was sent: {problem}"
     if run.is_forbidden:
         problem = (
-            "the broker forbids the transaction; give the user the rights Write and Describe on transactional id "
-            f"{output.transaction.id}, and the rights Create, Write, Read and Describe on topic "
-            f"{output.transaction.topic}"
+            "the broker does not allow the transaction; grant the user Write and Describe on transactional id "
+            f"{output.transaction.id}, and Create, Write, Read and Describe on topic {output.transaction.topic}"
         )
-    way_out = "use --at-least-once: letters that are in flight when it is killed are sent twice then"
+    way_out = "use --at-least-once; a kill then may duplicate letters in flight"
     return f"no letter was sent: {problem}. Or {way_out}"
 
 
 def _report(box: LetterBox, run: ResendRun, *, has_finished: bool) -> None:
-    print(f"{_counted(run.settled - run.refused)} sent again")  # noqa: T201
+    print(f"{_counted(run.settled - run.refused)} resent")  # noqa: T201
     if run.refused:
-        print(f"{_counted(run.refused)} refused again: 'dead-letter list' shows why")  # noqa: T201
+        print(f"{_counted(run.refused)} rejected again: see 'dead-letter list'")  # noqa: T201
     if not has_finished and not run.is_stopped:
-        print("no acknowledgement in time: run it again when Kafka takes them")  # noqa: T201
+        print("not acknowledged in time: run it again when Kafka accepts records")  # noqa: T201
     done = box.done()
     if left := sum(stored.id not in done for path in box.rotated() for stored in letters_in(path)):
         print(f"{_counted(left)} left in {box.directory}")  # noqa: T201

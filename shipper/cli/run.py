@@ -28,7 +28,11 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         "--once", action="store_true", help="read every file to its end, wait for all acknowledgements, exit"
     )
     parser.add_argument(
-        "--once-timeout", type=_duration, default=float("inf"), metavar="TIME", help="give up --once after this, as 10m"
+        "--once-timeout",
+        type=_duration,
+        default=float("inf"),
+        metavar="TIME",
+        help=("give up --once after this time, such as 10m"),
     )
     add_shared(parser, run)
 
@@ -41,7 +45,7 @@ def _duration(text: str) -> float:
 
 
 def run(options: argparse.Namespace) -> int:
-    # Before the configuration is read: a SIGHUP from now on requests a reload.
+    # Before reading the configuration: from now on, a SIGHUP requests a reload.
     with (
         closing(Wake()) as wake,
         Signals(wake.set, reloads=not options.once) as signals,
@@ -50,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
         config = load_config(options)
         terminal = logs.set_up(config.logging, config.path.logs, to_stderr=options.to_stderr)
         log_findings(config)
-        # Each open log file takes a descriptor, and the soft limit of a service is often only 1,024.
+        # Each open log file needs a descriptor, and the soft limit of a service is often only 1,024.
         resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
         service = _service(notifier)
         reading = ConfigSource(
@@ -77,13 +81,13 @@ def run(options: argparse.Namespace) -> int:
 
 def _service(notifier: Notifier) -> Service:
     if notifier.watchdog is not None and sys.stderr is not None:
-        # systemd ends a loop that hangs by SIGABRT: the log then has where each thread was.
+        # systemd aborts a hanging loop with SIGABRT: log the stack of each thread.
         faulthandler.enable()
     return Service(notifier, SystemClock())
 
 
 def _observer(options: argparse.Namespace, config: ShipperConfig) -> running.MakeObserver:
-    """Return what has the agent serve its state. With --once only if that is configured: it ends by itself."""
+    """Return the server of the agent's state. With --once only if configured, because such a run ends by itself."""
     http = config.http
     if not http.enabled and (options.once or not http.socket):
         return running.not_observed
@@ -106,7 +110,7 @@ def _observer(options: argparse.Namespace, config: ShipperConfig) -> running.Mak
 
 
 def _exported(options: argparse.Namespace) -> str:
-    from log_shipper.config.export import export  # as few ask for it
+    from log_shipper.config.export import export  # rarely requested
 
     files, overrides = written(options)
     return export(files, ShipperConfig, overrides)

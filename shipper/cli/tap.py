@@ -23,33 +23,33 @@ from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.monitor.running_agent import errors_in_words, socket_of
 
 MAX_RATE = 100.0
-SILENCE = 10.0  # seconds without any line, after which the agent counts as hanging: it writes one each second
+SILENCE = 10.0  # seconds without a line after which the agent counts as hanging; it writes one each second
 NO_MATCH = 5.0  # seconds after which a note explains why nothing is shown
 PATIENCE = 2.0  # seconds for an explanation
-NOTE_INTERVAL = 5.0  # seconds between two notes about dropped events
+NOTE_INTERVAL = 5.0  # minimum seconds between notes about dropped events
 
 
 def add_tap_options(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Shows a sample of the events that the running agent sends, as they are sent. It changes nothing:"
-        " what this reader has no time for is dropped and counted. It ends when the agent ends or restarts."
+        "Shows a sample of the running agent's events as they are sent, without affecting the agent: events that "
+        "this reader is too slow for are dropped and counted. Ends when the agent ends or restarts."
     )
     parser.add_argument(
         "targets",
         metavar="INPUT|PATH",
         nargs="*",
-        help="ids of inputs, and paths or globs (in quotes) of files: only their events",
+        help="show only events of these input ids, file paths or globs (quoted)",
     )
     parser.add_argument(
-        "--rate", type=_rate, default=10.0, metavar="N", help="at most so many events a second (10; up to 100)"
+        "--rate", type=_rate, default=10.0, metavar="N", help="maximum events per second (default 10, at most 100)"
     )
-    parser.add_argument("--count", type=_count, default=None, metavar="N", help="end after so many events")
-    parser.add_argument("--seconds", type=_seconds, default=math.inf, metavar="TIME", help="end after this time, as 30")
-    parser.add_argument("--json", action="store_true", help="whole events at a terminal, too, as they are sent")
-    parser.add_argument("--pretty", action="store_true", help="JSON on several lines")
+    parser.add_argument("--count", type=_count, default=None, metavar="N", help="stop after this number of events")
     parser.add_argument(
-        "--keys", action="store_true", help="before each event its topic and key, and the headers if it has any"
+        "--seconds", type=_seconds, default=math.inf, metavar="TIME", help=("stop after this time, such as 30")
     )
+    parser.add_argument("--json", action="store_true", help="show complete events on a terminal, too")
+    parser.add_argument("--pretty", action="store_true", help="indent JSON over several lines")
+    parser.add_argument("--keys", action="store_true", help="show topic, key and headers before each event")
     add_shared(parser, tap)
 
 
@@ -78,8 +78,9 @@ def _seconds(text: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """How an event is written. `brief`: time, path and message. At a terminal control characters are made visible;
-    elsewhere every byte is as sent."""
+    """Formats events. `brief`: time, path and message. Control characters are escaped on a terminal; otherwise, bytes
+    are unchanged.
+    """
 
     pretty: bool = False
     keys: bool = False
@@ -102,12 +103,12 @@ class Format:
         try:
             document = json.loads(event["value"])
             time, message = str(document["@timestamp"]), str(document["message"])
-        except (ValueError, KeyError, TypeError):  # a text, by codec.format, or without a message
+        except (ValueError, KeyError, TypeError):  # a string, from codec.format, or an event without a message
             return visible(event["value"])
         parts = (visible(time), visible(event["path"]))
         if self.colours:
             parts = (f"\x1b[2m{parts[0]}\x1b[0m", f"\x1b[36m{parts[1]}\x1b[0m")
-        # Lines of a message that is several lines are indented: none of them looks like an event.
+        # Continuation lines of a message are indented, so that none looks like an event.
         return " ".join(filter(None, (*parts, visible(message, keep="\n").replace("\n", "\n  "))))
 
     def _beside(self, event: Mapping[str, Any]) -> str:
@@ -117,15 +118,15 @@ class Format:
 
 def _indented(value: str) -> list[str]:
     try:
-        # Only JSON's own line ends are split at: those within texts are escaped.
+        # Split only at JSON's own line ends; those inside strings are escaped.
         return json.dumps(json.loads(value), indent=2, ensure_ascii=False).split("\n")
-    except ValueError:  # a text, by codec.format
+    except ValueError:  # a string, from codec.format
         return [value]
 
 
 @dataclass(slots=True)
 class Viewer:
-    """Writes events to `out`, and notes to `notes`, until the count is reached or the time is over."""
+    """Writes events to `out` and notes to `notes`, until the count or the time is reached."""
 
     format: Format
     out: BinaryIO
@@ -133,9 +134,9 @@ class Viewer:
     count: int | None = None
     seconds: float = math.inf
     now: Callable[[], float] = time.monotonic
-    explain: Callable[[], str] = str  # which of the wanted inputs and files do not exist, if any
+    explain: Callable[[], str] = str  # requested inputs and files that do not exist, if any
     shown: int = 0
-    _dropped_before: int = 0  # in streams before this one
+    _dropped_before: int = 0  # in earlier streams
     _counts: Mapping[str, int] = field(default_factory=dict)
     _noted: int = 0
     _note_due: float = 0.0
@@ -155,14 +156,14 @@ class Viewer:
         return self._dropped_before + self._counts.get("dropped", 0)
 
     def show(self, lines: Iterable[bytes]) -> None:
-        """Show a stream until it ends, or enough was shown."""
+        """Show a stream until it ends or enough events were shown."""
         for line in lines:
             message = json.loads(line)
             if "counts" in message:
                 self._count(message["counts"])
                 self._report()
             else:
-                # Surrogates stand for bytes of a file's name that are not UTF-8.
+                # Surrogates stand for bytes of file names that are not UTF-8.
                 self.out.write(self.format.lines(message).encode("utf-8", "surrogateescape"))
                 self.out.flush()
                 self.shown += 1
@@ -170,22 +171,22 @@ class Viewer:
                 return
 
     def _count(self, counts: Mapping[str, int]) -> None:
-        if counts["dropped"] < self._counts.get("dropped", 0):  # those of another stream
+        if counts["dropped"] < self._counts.get("dropped", 0):  # events of others
             self._dropped_before = self.dropped
         self._counts = counts
 
     def note_gap(self) -> None:
-        self._print("the agent has left this reader, which paused for long; what was sent meanwhile is not shown")
+        self._print("the agent disconnected this reader after a long pause; events since then are not shown")
 
     def _report(self) -> None:
         now = self.now()
         if not self._is_connected:
             self._is_connected = True
-            self._print("connected; Ctrl-C ends it")
+            self._print("connected; press Ctrl-C to stop")
             if explanation := self.explain():
                 self._print(explanation)
         if self.dropped > self._noted and now >= self._note_due:
-            self._print(f"{self.dropped - self._noted:,} events were dropped here: this reader is too slow for them")
+            self._print(f"{self.dropped - self._noted:,} events were dropped here: this reader is too slow")
             self._noted, self._note_due = self.dropped, now + NOTE_INTERVAL
         if now - self._began >= NO_MATCH:
             self._explain_silence()
@@ -198,14 +199,12 @@ class Viewer:
     def _silence(self) -> str:
         others = self._counts.get("others", 0)
         if others:
-            return (
-                f"nothing was sent of these inputs and files; {others:,} events of others were: `shipper top` has both"
-            )
-        return "nothing is sent: no new events, or the output takes none; `shipper top` shows which"
+            return f"no events of these inputs and files were sent, but {others:,} of others; see `shipper top`"
+        return "no events are sent: there are none, or the output is blocked; see `shipper top`"
 
     def summarize(self) -> None:
         self._explain_silence()
-        dropped = f"; {self.dropped:,} were dropped: this reader was too slow for them" if self.dropped else ""
+        dropped = f"; {self.dropped:,} were dropped: this reader was too slow" if self.dropped else ""
         self._print(f"{self.shown:,} event{'s'[: self.shown != 1]} shown{dropped}")
 
     def _print(self, text: str) -> None:
@@ -243,7 +242,7 @@ def tap(options: argparse.Namespace) -> int:
 
 
 def _targets(words: Iterable[str]) -> Iterator[str]:
-    """Yield inputs' ids as they are, and paths as the agent has them."""
+    """Yield input ids unchanged, and paths in the agent's form."""
     for word in words:
         yield word
         if os.path.abspath(word) != word:
@@ -251,8 +250,9 @@ def _targets(words: Iterable[str]) -> Iterator[str]:
 
 
 def missing_sources(place: Place, words: Sequence[str]) -> str:
-    """Return which of the inputs and files do not exist, and which do; an empty text if all exist, or the agent does
-    not answer that."""
+    """Return the inputs and files that do not exist, and the existing ones; "" if all exist or the agent does not
+    respond.
+    """
     if not words:
         return ""
     query = urlencode({"targets": json.dumps(list(_targets(words)))})
@@ -264,8 +264,8 @@ def missing_sources(place: Place, words: Sequence[str]) -> str:
     if not unknown:
         return ""
     return (
-        f"no input and no file that is read is called {_listed(unknown)}; events are shown when one is. "
-        f"Inputs: {_some(answer['inputs'])}. Open files: {_some(answer['files'])}"
+        f"no input or open file matches {_listed(unknown)}; events are shown once one does. Inputs: "
+        f"{_some(answer['inputs'])}. Open files: {_some(answer['files'])}"
     )
 
 
@@ -280,10 +280,11 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def stream(place: Place, path: str, note_gap: Callable[[], None]) -> Iterator[bytes]:
-    """Yield the lines that the agent streams, and after the stream broke off those of another one, which is noted: the
-    agent leaves a reader that pauses for long. Raises StartError, also when the agent ends."""
+    """Yield the lines that the agent streams. After an interruption, which is noted, it continues with a new stream,
+    because the agent drops slow readers. Raises StartError, also when the agent ends.
+    """
     ended = StartError(
-        f"{place}: the shipper has ended or restarts, and tap ends with it; run it again when the shipper runs"
+        f"{place}: the shipper ended or is restarting, which ends tap; run it again when the shipper is up"
     )
     for number in itertools.count():
         received = False

@@ -1,4 +1,4 @@
-"""`shipper top`: the options, and what they lead to."""
+"""`shipper top`: its options and start."""
 
 import argparse
 import math
@@ -17,20 +17,21 @@ from log_shipper.shipper.top.text import plain
 from log_shipper.shipper.top.view import View
 from log_shipper.shipper.top.watch import PATH, PATIENCE, Watch, ask
 
-WIDTH = 100  # columns, where there is no terminal to ask
+WIDTH = 100  # columns without a terminal
 
 
 def add_top_options(parser: argparse.ArgumentParser) -> None:
-    parser.description = (
-        "Shows what the running agent does: health, figures with rates, charts, files furthest behind, errors."
-    )
-    parser.add_argument("--once", action="store_true", help="print one frame as text; so it is without a terminal, too")
-    parser.add_argument("--json", action="store_true", help="print the state once as JSON, as /status has it")
+    parser.description = "Shows the running agent: health, figures with rates, charts, files furthest behind, errors."
+    parser.add_argument("--once", action="store_true", help="print one frame as text; the default without a terminal")
+    parser.add_argument("--json", action="store_true", help="print the state once as JSON, as in /status")
     parser.add_argument(
-        "--url", type=_place, metavar="URL", help="ask this HTTP endpoint, as http://web-1:5066; a sink's will do, too"
+        "--url",
+        type=_place,
+        metavar="URL",
+        help=("query this HTTP endpoint, such as http://web-1:5066, of a shipper or sink"),
     )
     parser.add_argument(
-        "--interval", type=_interval, default=1.0, metavar="TIME", help="how often it is asked (1s; at least 0.5s)"
+        "--interval", type=_interval, default=1.0, metavar="TIME", help="refresh interval (default 1s, at least 0.5s)"
     )
     add_shared(parser, top)
 
@@ -66,7 +67,7 @@ def top(options: argparse.Namespace) -> int:
         encoding = sys.stdout.encoding or "utf-8"
         sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
         return 0
-    from log_shipper.shipper.top import screen  # curses, which --once does without
+    from log_shipper.shipper.top import screen  # curses, which --once does not need
 
     view = View(str(place), glyphs=screen.glyphs_of(sys.stdout.encoding or "", terminal))
     watch = Watch(place, options.interval)

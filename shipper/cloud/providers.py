@@ -1,5 +1,6 @@
-"""What each cloud is asked, and which fields its answer has: those that Filebeat writes, and no secret that is beside
-them. Documents name them at the top: `cloud`, and `orchestrator` for a machine of a Kubernetes cluster."""
+"""The requests to each cloud, and the fields of its response: those that Filebeat writes, without adjacent secrets.
+Documents have them at the top: `cloud`, and `orchestrator` for a machine of a Kubernetes cluster.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +14,8 @@ from log_shipper.shipper.cloud.service import LINK_LOCAL, NoMetadata, Service, i
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.formats.json_documents import object_of
 
-TOKEN_SECONDS = 1.0  # for the token of AWS, of which the answer may be lost on its way to a container
-MAX_TAGS = 50  # that an instance of AWS may have
+TOKEN_SECONDS = 1.0  # for the AWS token, whose response may be lost on its way to a container
+MAX_TAGS = 50  # of tags that an AWS instance may have
 AWS_DOCUMENT = "/latest/dynamic/instance-identity/document"
 AWS_TAGS = "/latest/meta-data/tags/instance"
 EKS_CLUSTER = "eks:cluster-name"
@@ -23,7 +24,7 @@ _SERVER = re.compile(r"^[ -]*server: *['\"]?(https?://[^\s'\"]{1,256})", re.MULT
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """`fetch` blocks, and raises NoMetadata. `name` is that of the option `providers`."""
+    """A cloud; `fetch` blocks, and raises NoMetadata. `name` is that of the option `providers`."""
 
     name: str
     host: str
@@ -46,15 +47,16 @@ def aws(service: Service) -> Doc:
         "image": {"id": _text(document, "imageId")},
     }
     now = service.clock.monotonic()
-    tags = _aws_tags(service.until((now + service.deadline) / 2), headers)  # all else is of more use than they are
+    tags = _aws_tags(service.until((now + service.deadline) / 2), headers)  # everything else is more useful
     cluster = tags.get(EKS_CLUSTER, "")
     arn = f"arn:aws:eks:{region}:{account}:cluster/{cluster}" if cluster else ""
     return _present({"cloud": cloud, "orchestrator": {"cluster": {"name": cluster, "id": arn}}, "aws": {"tags": tags}})
 
 
 def _aws_token(service: Service) -> Mapping[str, str]:
-    """Return the header of a session (IMDSv2). Without a token the service may answer all the same: the answer to this
-    request travels no further than the hop limit, which does not lead into a container by default."""
+    """Return the header of a session (IMDSv2). The service may also respond without a token: the response to this
+    request does not pass the hop limit, which by default does not reach into a container.
+    """
     soon = service.until(service.clock.monotonic() + TOKEN_SECONDS)
     with suppress(NoMetadata):
         token = soon.put("/latest/api/token", {"X-aws-ec2-metadata-token-ttl-seconds": "300"})
@@ -64,7 +66,7 @@ def _aws_token(service: Service) -> Mapping[str, str]:
 
 
 def _aws_tags(service: Service, headers: Mapping[str, str]) -> dict[str, str]:
-    """Return the tags of the instance, which it may be forbidden to read, and is by default."""
+    """Return the tags of the instance, which by default it may not read."""
     tags: dict[str, str] = {}
     names: list[str] = []
     with suppress(NoMetadata):
@@ -134,7 +136,7 @@ def hetzner(service: Service) -> Doc:
 
 
 def openstack(service: Service) -> Doc:
-    """Nova answers by the paths of EC2, and so do clouds that are made of it, as Huawei's."""
+    """Nova also uses the paths of EC2, and so do clouds based on it, such as Huawei's."""
     base = "/2009-04-04/meta-data"
     cloud = {
         "provider": "openstack",
@@ -170,8 +172,7 @@ def tencent(service: Service) -> Doc:
     return {"cloud": cloud}
 
 
-# In this order one wins over those behind it, if several answer: OpenStack's paths are those of EC2, which others have,
-# too.
+# The first of several responding clouds wins: OpenStack uses the paths of EC2, as others do.
 PROVIDERS = (
     Provider("aws", LINK_LOCAL, aws),
     Provider("azure", LINK_LOCAL, azure),
@@ -186,10 +187,10 @@ PROVIDERS = (
 
 
 def _needed(document: Mapping[str, Any], name: str) -> str:
-    """Return the id by which an answer is one of the service. Raises NoMetadata."""
+    """Return the id that identifies a response of the service. Raises NoMetadata."""
     text = _text(document, name)
     if not text:
-        raise NoMetadata(f"the answer has no {name}")
+        raise NoMetadata(f"the response has no {name}")
     return text
 
 
@@ -201,8 +202,9 @@ def _text(document: Mapping[str, Any], name: str) -> str:
 
 
 def _server(kubeconfig: Any) -> str:
-    """Return the address of the first cluster; empty if there is none. The text is searched for it: whatever may
-    answer as this service does could keep a parser of YAML busy for minutes."""
+    """Return the address of the first cluster, or "". The text is searched, because a hostile response could keep a
+    YAML parser busy for minutes.
+    """
     match = _SERVER.search(kubeconfig) if isinstance(kubeconfig, str) else None
     return match[1] if match else ""
 
@@ -213,6 +215,6 @@ def _last(path: str) -> str:
 
 
 def _present(members: Doc) -> Doc:
-    """Return the members without empty texts, and without objects that have nothing else."""
+    """Return the members without empty strings and objects that contain only those."""
     present = {name: _present(value) if isinstance(value, dict) else value for name, value in members.items()}
     return {name: value for name, value in present.items() if value}

@@ -1,7 +1,7 @@
-"""Asks all services at the same time, once, and decides which cloud it is.
+"""Asks all services once, at the same time, and decides which cloud it is.
 
-A provider wins over those behind it in the order of `providers.PROVIDERS`. So the answer is there when a provider has
-answered and none before it can any more, or when the time is over; what comes later changes nothing.
+A provider wins over later ones in `providers.PROVIDERS`. The decision is made when a provider has responded and no
+earlier one can any more, or at the time limit; later responses have no effect.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ StartThread = Callable[[Callable[[], None], str], None]
 
 
 def on_new_thread(work: Callable[[], None], name: str) -> None:
-    """Start a daemon thread: the agent waits for none of them when it stops, not even for one that resolves a name."""
+    """Start a daemon thread: a stop waits for none of them, not even while one resolves a name."""
     threading.Thread(target=work, name=name, daemon=True).start()
 
 
 class CloudSearch:
-    """`members` are those that are added to events, by name; empty before there is an answer, or if there is none."""
+    """The search; `members` are added to events, by name; empty until there is a response, or if there is none."""
 
     def __init__(self, providers: Sequence[Provider], timeout: float, clock: Clock, wake: Callable[[], None]) -> None:
-        """`wake` is called, by one of the threads, when it is decided."""
+        """Search; one of the threads calls `wake` after the decision."""
         self.until = clock.monotonic() + timeout
         self.members: Doc = {}
         self._timeout = timeout
@@ -40,7 +40,7 @@ class CloudSearch:
         self._clock = clock
         self._wake = wake
         self._lock = threading.Lock()
-        self._answers: dict[str, Doc] = {}  # by the provider's name; empty where it has none
+        self._answers: dict[str, Doc] = {}  # by provider name; empty if it has none
         self._done = not providers
 
     def start(self, make_service: MakeService, start_thread: StartThread = on_new_thread) -> None:
@@ -51,7 +51,9 @@ class CloudSearch:
                 self._take(provider.name, {})
 
     def is_done(self) -> bool:
-        """True if it is decided, which it is when the time is over. Called by the reading thread; never blocks long."""
+        """Return True after the decision, at the latest at the time limit. Called by the reading thread; never blocks
+        for long.
+        """
         if not self._done and self._clock.monotonic() >= self.until:
             with self._lock:
                 self._decide(everything=True)
@@ -75,20 +77,20 @@ class CloudSearch:
             self._wake()
 
     def _decide(self, *, everything: bool) -> None:
-        """Decide if that is possible; with `everything` no more answers are awaited. The lock is the caller's."""
+        """Decide if possible; with `everything`, no more responses are awaited. The caller has the lock."""
         if self._done:
             return
         for provider in self._providers:
             answer = self._answers.get(provider.name)
             if answer:
                 self.members = answer
-                logger.info("add_cloud_metadata: the cloud is %s: %s", answer["cloud"]["provider"], answer["cloud"])
+                logger.info("add_cloud_metadata: cloud %s: %s", answer["cloud"]["provider"], answer["cloud"])
                 break
             if answer is None and not everything:
                 return
         else:
             logger.info(
-                "add_cloud_metadata: none of %s has answered within %s; events get no cloud fields",
+                "add_cloud_metadata: no response from %s within %s; events get no cloud fields",
                 ", ".join(provider.name for provider in self._providers),
                 readable_duration(self._timeout),
             )

@@ -1,7 +1,7 @@
-"""Requests to a metadata service, which may be anything that has this address in a network that is not a cloud.
+"""Requests to a metadata service, which may be anything with this address in a network that is not a cloud.
 
-So an answer is bounded in size, and all answers together in time. No proxy is used: what is link-local for a proxy is
-not what it is for this machine.
+Therefore, each response has a size limit, and all responses together a time limit. No proxy is used: link-local
+addresses of a proxy are not this machine's.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from log_shipper.shipper.errors import ShipperError
 from log_shipper.shipper.event import Doc
 
 LINK_LOCAL = "169.254.169.254"
-MAX_BYTES = 1024**2  # a machine of Google Cloud may have 512 kB of metadata
-# An id, a name, a zone. A page that some gateway answers to everything is none.
+MAX_BYTES = 1024**2  # a Google Cloud machine may have 512 kB of metadata
+# An id, a name, a zone. Excludes pages that a gateway returns for everything.
 _TEXT = re.compile(r"[^\x00-\x1f\x7f<>]{1,256}")
 
 
 class NoMetadata(ShipperError):
-    """Raised when a service does not answer, or not as it documents."""
+    """Raised when a service does not respond, or not as documented."""
 
 
 def is_name(text: str) -> bool:
-    """True if a text can be what a service knows of a machine: events have it, each of them."""
+    """Return True if the text is plausible metadata of a machine: it is added to every event."""
     return _TEXT.fullmatch(text) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """Where the requests go. `deadline` is monotonic, and for all of them."""
+    """A metadata service; `deadline` is monotonic, and applies to all requests."""
 
     host: str
     deadline: float
@@ -49,22 +49,22 @@ class Service:
         return replace(self, deadline=min(deadline, self.deadline))
 
     def get(self, path: str, headers: Mapping[str, str] = {}) -> bytes:
-        """Return the body of the answer. Raises NoMetadata."""
+        """Return the body of the response. Raises NoMetadata."""
         return self._request("GET", path, headers)
 
     def put(self, path: str, headers: Mapping[str, str] = {}) -> bytes:
-        """Return the body of the answer. Raises NoMetadata."""
+        """Return the body of the response. Raises NoMetadata."""
         return self._request("PUT", path, headers)
 
     def text(self, path: str, headers: Mapping[str, str] = {}) -> str:
-        """Return an answer that is one line. Raises NoMetadata."""
+        """Return a response of one line. Raises NoMetadata."""
         text = self.get(path, headers).decode("utf-8", "replace").strip()
         if not is_name(text):
-            raise NoMetadata(f"{path} is not the name of anything: {text[:50]!r}")
+            raise NoMetadata(f"{path} is not a valid name: {text[:50]!r}")
         return text
 
     def document(self, path: str, headers: Mapping[str, str] = {}) -> Doc:
-        """Return an answer that is a JSON object. Raises NoMetadata."""
+        """Return a response that is a JSON object. Raises NoMetadata."""
         try:
             document = orjson.loads(self.get(path, headers))
         except ValueError as error:
@@ -85,7 +85,7 @@ class Service:
         except FAILURES as error:
             raise NoMetadata(f"{path}: {error!r}") from error
         if answer.length:
-            raise NoMetadata(f"{path}: the answer breaks off after {len(body)} bytes")
+            raise NoMetadata(f"{path}: response truncated after {len(body)} bytes")
         return body
 
     def _address(self) -> Address:
@@ -96,8 +96,8 @@ class Service:
         return Address(host, parts.port or 443, is_secure=True, tls=lambda: tls)
 
     def _remaining(self) -> float:
-        """Return the seconds to the deadline. Raises NoMetadata if it has passed."""
+        """Return the seconds until the deadline. Raises NoMetadata after it."""
         seconds = self.deadline - self.clock.monotonic()
         if seconds <= 0:
-            raise NoMetadata("no answer in time")
+            raise NoMetadata("no response in time")
         return seconds

@@ -1,4 +1,4 @@
-"""From the options to the services that are asked."""
+"""Creates metadata services from the options."""
 
 import ssl
 from collections.abc import Collection
@@ -14,23 +14,24 @@ from log_shipper.shipper.tls_texts import trust
 
 
 def wanted(names: Collection[str]) -> list[Provider]:
-    """Return the providers with these names, in the order in which one wins over another."""
+    """Return the providers with these names, in order of precedence."""
     return [provider for provider in PROVIDERS if provider.name in names]
 
 
 def services(host: str | None, tls: CloudTlsConfig, clock: Clock) -> MakeService:
-    """Return what makes the service of a provider, at `host` in place of its own address. Raises StartError if the
-    authorities cannot be read."""
+    """Return a factory for the service of a provider, at `host` instead of its own address. Raises StartError if the
+    CAs are unreadable.
+    """
     if tls.certificate_authorities:
         try:
             _context(tls)
-        except OSError as error:  # ssl.SSLError is one
+        except OSError as error:  # includes ssl.SSLError
             names = ", ".join(tls.certificate_authorities)
             raise StartError(f"add_cloud_metadata: ssl.certificate_authorities ({names}): {error}") from error
 
     def service(provider: Provider, deadline: float) -> Service:
         try:
-            # The system's authorities are 20 ms to read, on the thread of the provider.
+            # Loading the system's CAs takes 20 ms, on the provider's thread.
             context = _context(tls) if provider.is_secure else None
         except OSError as error:
             raise NoMetadata(f"ssl: {error}") from error

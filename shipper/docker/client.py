@@ -1,8 +1,8 @@
-"""Questions to Docker's Engine API: over its unix socket, or TCP with or without TLS.
+"""Requests to Docker's Engine API: over its unix socket, or TCP with or without TLS.
 
-Every call blocks, for threads that may wait. No proxy is used. Paths have no version, so that the daemon answers in its
-own: what is read here has been the same since 1.24, and a fixed version is refused sooner or later (the oldest one that
-Docker 29 takes is 1.44). Podman's service speaks it, too.
+Every call blocks. No proxy is used. Paths have no version, so that the daemon uses its own: the parts used here are
+unchanged since 1.24, and any fixed version is refused eventually (Docker 29 accepts 1.44 or later). Podman's service
+also supports it.
 """
 
 from __future__ import annotations
@@ -18,19 +18,21 @@ from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.docker.containers import ContainerEvent, DockerContainer, event_of, listed
 from log_shipper.shipper.errors import ShipperError
 
-ANSWER_SECONDS = 10.0  # for a whole answer
-# A daemon whose machine is switched off closes no connection: after so long without an event it is asked again.
+ANSWER_SECONDS = 10.0  # for a whole response
+# A daemon on a machine that is switched off does not close the connection: after this time without an event it is
+# queried again.
 SILENCE_SECONDS = 600.0
-MAX_BYTES = 32 * 1024**2  # of an answer: a container takes some 3 kB
+MAX_BYTES = 32 * 1024**2  # of a response: a container takes about 3 kB
 MAX_EVENT_BYTES = 1024**2
-MAX_ERROR_LENGTH = 300  # characters of what the daemon answers to what it refuses
-# The others, of health checks above all, change nothing that is of interest here.
+MAX_ERROR_LENGTH = 300  # characters of the daemon's error message
+# Other events, mainly health checks, change nothing relevant.
 ACTIONS = ("create", "start", "die", "destroy", "rename", "update")
 
 
 class DockerError(ShipperError):
-    """Raised when Docker does not answer, or refuses; the message is for a person. `is_missing`: nothing is there that
-    could answer."""
+    """Raised when Docker does not respond or refuses, with a message for the user. `is_missing`: nothing exists that
+    could respond.
+    """
 
     def __init__(self, message: str, *, is_missing: bool = False) -> None:
         super().__init__(message)
@@ -38,19 +40,19 @@ class DockerError(ShipperError):
 
 
 class DockerClient:
-    """Asks the daemon at `place`. Any thread may call it."""
+    """A client of the daemon at `place`, usable from any thread."""
 
     def __init__(self, place: Place, clock: Clock) -> None:
         self.place = place
         self._clock = clock
 
     def containers(self, identity: str = "") -> list[DockerContainer]:
-        """Return all containers, ended ones too; with an id, this one if it is there. Raises DockerError."""
+        """Return all containers, including ended ones; with an id, only that one if it exists. Raises DockerError."""
         query = {"all": "1"} | ({"filters": json.dumps({"id": [identity]})} if identity else {})
         with closing(self._asked("/containers/json", query)) as connection, _errors_in_words(self.place):
             document = json.loads(connection.body(MAX_BYTES))
         if not isinstance(document, list):
-            raise DockerError(f"Docker at {self.place} does not list containers: what answers there is not Docker")
+            raise DockerError(f"Docker at {self.place} does not list containers: the server there is not Docker")
         containers = [container for entry in document if (container := listed(entry)) is not None]
         return [container for container in containers if identity in ("", container.id)]
 
@@ -60,13 +62,13 @@ class DockerClient:
         return EventStream(self.place, self._asked("/events", {"since": since, "filters": filters}))
 
     def _asked(self, path: str, query: Mapping[str, object]) -> Connection:
-        """Return a connection with the answer, which is bounded in time. Raises DockerError."""
+        """Return a connection with the response, which has a time limit. Raises DockerError."""
         connection = Connection(self.place, ANSWER_SECONDS, self._clock.monotonic)
         try:
             with _errors_in_words(self.place):
                 answer = connection.ask(f"{path}?{urlencode(query)}", until=self._clock.monotonic() + ANSWER_SECONDS)
                 if answer.status != 200:
-                    raise DockerError(f"Docker at {self.place} answers with status {answer.status}: {_words(answer)}")
+                    raise DockerError(f"Docker at {self.place} responds with status {answer.status}: {_words(answer)}")
         except DockerError:
             connection.close()
             raise
@@ -74,8 +76,9 @@ class DockerClient:
 
 
 class EventStream:
-    """The events of containers, as they happen. Iterating blocks, and raises DockerError when the stream breaks off; it
-    ends when the daemon ends it, after a long silence, and by `interrupt`."""
+    """Container events as they happen. Iterating blocks, and raises DockerError when the stream breaks; it ends when
+    the daemon ends it, after a long silence, and by `interrupt`.
+    """
 
     def __init__(self, place: Place, connection: Connection) -> None:
         self._place = place
@@ -89,8 +92,8 @@ class EventStream:
                     if event is not None and event.action in ACTIONS:
                         yield event
             except TooLarge as error:
-                most = f"an event of more than {MAX_EVENT_BYTES} bytes"
-                raise DockerError(f"Docker at {self._place} sends {most}") from error
+                what = f"an event larger than {MAX_EVENT_BYTES} bytes"
+                raise DockerError(f"Docker at {self._place} sends {what}") from error
             except (TimeoutError, IncompleteRead):
                 return
             except FAILURES:
@@ -98,7 +101,7 @@ class EventStream:
                     raise
 
     def interrupt(self) -> None:
-        """End the iteration. Called by another thread."""
+        """End the iteration from another thread."""
         self._connection.interrupt()
 
     def close(self) -> None:
@@ -117,14 +120,16 @@ def _errors_in_words(place: Place) -> Iterator[None]:
     try:
         yield
     except (FileNotFoundError, ConnectionRefusedError) as error:
-        raise DockerError(f"there is no Docker at {place} ({error.strerror})", is_missing=True) from error
+        raise DockerError(f"no Docker at {place} ({error.strerror})", is_missing=True) from error
     except PermissionError as error:
         raise DockerError(
-            f"the agent may not use Docker's socket at {place}; add its user to the socket's group (docker, as a rule)"
+            f"no permission for Docker's socket at {place}; add the agent's user to the socket's group (usually docker)"
         ) from error
     except OSError as error:
-        raise DockerError(f"Docker at {place} does not answer: {error.strerror or error}") from error
+        raise DockerError(f"Docker at {place} does not respond: {error.strerror or error}") from error
     except TooLarge as error:
-        raise DockerError(f"Docker at {place} does not end its answer ({error.size} bytes so far)") from error
+        raise DockerError(f"Docker at {place} does not finish its response ({error.size} bytes so far)") from error
     except (*FAILURES, RecursionError) as error:
-        raise DockerError(f"Docker at {place} breaks off, or what answers there is not Docker: {error!r}") from error
+        raise DockerError(
+            f"Docker at {place} closed the connection, or the server there is not Docker: {error!r}"
+        ) from error

@@ -1,4 +1,4 @@
-"""Containers and their events, as the Engine API describes them. What is of another type there is left out."""
+"""Parses containers and events of the Engine API. Values of unexpected types are left out."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 from log_shipper.shipper.formats.json_documents import object_of, objects_of, text_of, texts_of
 
-SHORT_ID = 12  # characters of an id that Docker shows, and finds a container by
+SHORT_ID = 12  # characters of an id that Docker shows and accepts
 
 
 class Port(NamedTuple):
-    """A port of a container: within it (`private`) and on the host (`public`, 0 if it is not published)."""
+    """A port of a container: inside (`private`) and on the host (`public`, 0 if not published)."""
 
     private: int
     public: int
@@ -20,7 +20,7 @@ class Port(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DockerContainer:
-    """`name` has no leading slash; `addresses` are those of its networks, none with the host's network."""
+    """A container. `name` has no leading slash; `addresses` are those of its networks, none with host networking."""
 
     id: str
     name: str
@@ -33,7 +33,7 @@ class DockerContainer:
 
 @dataclass(frozen=True, slots=True)
 class ContainerEvent:
-    """`time` is in nanoseconds since 1970. `container` is what the event says of it, which is less than a listing."""
+    """An event; `time` is in nanoseconds since 1970. `container` has fewer details than a listing."""
 
     action: str
     time: int
@@ -41,7 +41,7 @@ class ContainerEvent:
 
 
 def listed(document: Any) -> DockerContainer | None:
-    """Return a container as `GET /containers/json` lists it; None if it has no id."""
+    """Return a container from `GET /containers/json`; None if it has no id."""
     entry = object_of(document)
     identity = entry.get("Id")
     if not isinstance(identity, str) or not identity:
@@ -53,7 +53,7 @@ def listed(document: Any) -> DockerContainer | None:
         _own_name(entry.get("Names")),
         text_of(entry.get("Image")),
         texts_of(entry.get("Labels")),
-        # A paused one is not running, and has not ended.
+        # A paused one is not running, but has not ended.
         is_running=entry.get("State") in ("running", "paused", "restarting"),
         addresses=tuple(address for address in addresses if isinstance(address, str) and address),
         ports=tuple(_ports(entry.get("Ports"))),
@@ -61,13 +61,13 @@ def listed(document: Any) -> DockerContainer | None:
 
 
 def event_of(document: Any) -> ContainerEvent | None:
-    """Return an event of `GET /events`; None if it is not one of a container."""
+    """Return an event from `GET /events`; None if it is not about a container."""
     entry = object_of(document)
     actor = object_of(entry.get("Actor"))
     identity, action = actor.get("ID"), entry.get("Action")
     if entry.get("Type") != "container" or not isinstance(identity, str) or not isinstance(action, str):
         return None
-    # The labels are among the attributes, and so are the name, the image, and what the action adds.
+    # Attributes contain the labels, name, image and additions of the action.
     attributes = texts_of(actor.get("Attributes"))
     name, image = attributes.pop("name", ""), attributes.pop("image", "")
     container = DockerContainer(identity, name, image, attributes, is_running=action == "start")
@@ -76,7 +76,7 @@ def event_of(document: Any) -> ContainerEvent | None:
 
 
 def _own_name(names: Any) -> str:
-    """Return the container's own name: other containers' links to it are names, too, with a second slash."""
+    """Return the container's own name: links from other containers are also names, with a second slash."""
     texts = [name.removeprefix("/") for name in names if isinstance(name, str)] if isinstance(names, list) else []
     return next((name for name in texts if "/" not in name), texts[0] if texts else "")
 
@@ -87,4 +87,4 @@ def _ports(entries: Any) -> list[Port]:
         private, public = entry.get("PrivatePort"), entry.get("PublicPort")
         if isinstance(private, int):
             ports.append(Port(private, public if isinstance(public, int) else 0, text_of(entry.get("Type"))))
-    return sorted(set(ports))  # one that is published for IPv4 and for IPv6 is listed twice
+    return sorted(set(ports))  # a port published for IPv4 and IPv6 is listed twice

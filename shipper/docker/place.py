@@ -1,4 +1,4 @@
-"""Where a Docker daemon is, from the options of the configuration."""
+"""The place of a Docker daemon, from the options."""
 
 import ssl
 from pathlib import Path
@@ -21,24 +21,24 @@ def place_of(host: str, tls: DockerTlsConfig | None) -> Place:
         return Address(where.host, where.port)
     try:
         _context(tls)
-    except OSError as error:  # ssl.SSLError is one
+    except OSError as error:  # includes ssl.SSLError
         key = tls.key.path if tls.key else None
         names = ", ".join(filter(None, (tls.certificate_authority, tls.certificate, key)))
         shown = without_passwords(host)
-        raise StartError(f"the files of ssl for Docker at {shown} cannot be used ({names}): {error.strerror}") from None
+        raise StartError(f"cannot use the ssl files for Docker at {shown} ({names}): {error.strerror}") from None
 
     def renewed() -> ssl.SSLContext:
         try:
             return _context(tls)
         except OSError as error:
-            raise DockerError(f"the files of ssl for Docker at {place} cannot be read: {error}") from error
+            raise DockerError(f"cannot read the ssl files for Docker at {place}: {error}") from error
 
     place = Address(where.host, where.port, is_secure=True, tls=renewed)
     return place
 
 
 def _context(tls: DockerTlsConfig) -> ssl.SSLContext:
-    """Return what a connection trusts and shows. Raises OSError."""
+    """Return the TLS context with CAs and client certificate. Raises OSError."""
     authorities = read_text(tls.certificate_authority) if tls.certificate_authority else ""
     pair = (tls.certificate, tls.key.reveal()) if tls.certificate and tls.key else ()
     return client_context(authorities, *map(read_text, pair))

@@ -1,9 +1,9 @@
-"""The containers of one Docker daemon, as they are now.
+"""Tracks the containers of one Docker daemon.
 
-An event is a hint, and a listing is the truth: whatever happens to a container, it is listed again. So events may come
-twice, late or not at all. A thread opens the stream of events since the last one that it saw, lists all containers, and
-then follows the stream; when that ends, it begins again. A container that lived only while the stream was down is known
-by its events, if the daemon still has them.
+An event is only a hint; after each one, the container is listed again, so events may come twice, late or not at all. A
+thread opens the stream of events since the last one it saw, lists all containers, and follows the stream; when that
+ends, it starts again. A container that lived only while the stream was down is known from its events, if the daemon
+still has them.
 """
 
 from __future__ import annotations
@@ -27,21 +27,20 @@ NEVER = float("inf")
 
 
 class Listener(Protocol):
-    """Learns of containers, on the watcher's thread: it must not block for long, and raises nothing."""
+    """Gets changes of containers on the watcher's thread: must not block for long or raise."""
 
     def started(self, container: DockerContainer) -> None:
-        """Note that a container runs, or that one that runs has changed. Those that run already come first of all."""
+        """Handle a started container, or a change of a running one. Already running ones come first."""
 
     def stopped(self, container: DockerContainer) -> None:
-        """Note that a container that was reported as started has ended. Its log may be there for years."""
+        """Handle the end of a container that was reported as started. Its log may stay for years."""
 
     def looked(self) -> None:
-        """Note that the state may have changed: all containers were listed, or one of them, or that was not
-        possible."""
+        """Handle a possible change: all containers were listed, or one of them, or that failed."""
 
 
 class Waking:
-    """A listener that looks at the watcher itself, when it is woken."""
+    """A listener that reads the watcher itself when woken."""
 
     def __init__(self, wake: Callable[[], None] = lambda: None) -> None:
         self._wake = wake
@@ -63,7 +62,7 @@ class _Known:
 
 @dataclass(slots=True)
 class _State:
-    """Changed by the thread alone, one entry at a time, and read by others."""
+    """The state: changed only by the thread, one entry at a time, and read by others."""
 
     by_id: dict[str, _Known] = field(default_factory=dict)
     by_short_id: dict[str, _Known] = field(default_factory=dict)
@@ -72,10 +71,10 @@ class _State:
 
 
 class Watcher:
-    """Keeps the containers from `start` on, until `close`, or until no one has the watcher any more.
+    """Tracks containers from `start` until `close`, or until the watcher is no longer referenced.
 
-    A container that was removed is kept until it has not been asked for during `cleanup_timeout` seconds, as its last
-    lines are read then.
+        A removed container is kept until no one has asked for it for `cleanup_timeout` seconds, because its last lines
+    are still being read.
     """
 
     def __init__(
@@ -90,7 +89,7 @@ class Watcher:
         self._cleanup = cleanup_timeout
         self._state = _State()
         self._following = Following(client, clock, self._state, listener or Waking(), cleanup_timeout)
-        # The thread must not have the watcher, or that would never be collected.
+        # The thread must not reference the watcher, which otherwise would never be collected.
         self._thread = threading.Thread(target=self._following.run, args=(backoff,), name="docker", daemon=True)
         self._finalizer = weakref.finalize(self, self._following.stop)
 
@@ -98,24 +97,25 @@ class Watcher:
         self._thread.start()
 
     def close(self) -> None:
-        """End the thread, if it may be: a call that waits for the daemon ends by its own time limit."""
+        """End the thread as soon as possible: a call that waits for the daemon ends by its own time limit."""
         self._finalizer()
         if self._thread.ident is not None:
             self._thread.join(1.0)
 
     @property
     def attempted(self) -> bool:
-        """True once the containers were listed, or could not be."""
+        """Return True after the containers were listed, or could not be."""
         return self._state.attempted
 
     @property
     def connected(self) -> bool:
-        """True while the events are followed."""
+        """Return True while the events are followed."""
         return self._state.connected
 
     def container(self, identity: str) -> DockerContainer | None:
-        """Return the container with this id, or with an id that begins so (12 characters or more). Any thread may call
-        it; never blocks."""
+        """Return the container with this id, or this prefix of it (12 characters or more). Callable from any thread;
+        never blocks.
+        """
         known = self._state.by_id.get(identity)
         if known is None and SHORT_ID <= len(identity) < 64:
             known = self._state.by_short_id.get(identity[:SHORT_ID])
@@ -128,12 +128,12 @@ class Watcher:
         return known.container
 
     def containers(self) -> list[DockerContainer]:
-        """Return those that are there now, ended ones too. Any thread may call it."""
+        """Return the existing containers, including ended ones. Callable from any thread."""
         return [known.container for known in list(self._state.by_id.values()) if known.removed_at == NEVER]
 
 
 class Following:
-    """What the thread does: `run`, which consists of `step`s."""
+    """The thread's work: `run`, a sequence of `step`s."""
 
     def __init__(
         self, client: DockerClient, clock: Clock, state: _State, listener: Listener, cleanup_timeout: float
@@ -146,7 +146,7 @@ class Following:
         self._stopping = threading.Event()
         self._stream: EventStream | None = None
         self._since: float | str = 0
-        self._reported = ""  # the last trouble, once
+        self._reported = ""  # the last problem logged
 
     def run(self, backoff: Backoff) -> None:
         attempts = 0
@@ -192,7 +192,7 @@ class Following:
             self._note_removal(identity)
         if not self._state.attempted or self._reported:
             count = len(containers)
-            logger.info("Docker at %s has %d container%s", self._client.place, count, "s"[: count != 1])
+            logger.info("Docker at %s: %d container%s", self._client.place, count, "s"[: count != 1])
         self._state.connected = self._state.attempted = True
         self._reported = ""
         self._listener.looked()
@@ -217,7 +217,7 @@ class Following:
             self._state.by_short_id[container.id[:SHORT_ID]] = known
             self._state.by_id[container.id] = known
         known.removed_at = NEVER
-        if container != before:  # the same object as long as nothing changes: what is derived from it is cached
+        if container != before:  # the same object while nothing changes: derived values are cached
             known.container = container
         was_running = before is not None and before.is_running
         if container.is_running and container != before:
@@ -226,8 +226,9 @@ class Following:
             self._listener.stopped(container)
 
     def _note_start(self, container: DockerContainer, current: list[DockerContainer]) -> None:
-        """Report one that has ended already by the time that it is listed: what logs for a moment is a container,
-        too. It is not one if it is known to run, or was removed: then the event is an old one."""
+        """Report a container that has already ended when it is listed: short-lived ones have logs, too. Skip it if it
+        is known to run, or was removed: then the event is an old one.
+        """
         known = self._state.by_id.get(container.id)
         if known is None or (known.removed_at == NEVER and not known.container.is_running):
             self._note(replace(current[0], is_running=True) if current else container)
@@ -243,7 +244,7 @@ class Following:
         self._sweep()
 
     def _sweep(self) -> None:
-        """Forget those that were removed and that no one asks for: containers come and go for months."""
+        """Forget removed containers that no one asks for: containers come and go for months."""
         now = self._clock.monotonic()
         for identity, known in list(self._state.by_id.items()):
             if known.removed_at < NEVER and now - max(known.used_at, known.removed_at) > self._cleanup:
@@ -252,10 +253,11 @@ class Following:
                     del self._state.by_short_id[identity[:SHORT_ID]]
 
     def _report(self, error: DockerError) -> None:
-        """Log a trouble once, until it has ended or is another one. None are a daemon that is not installed (the
-        processor is in the configuration of every new installation) and one that is restarted."""
+        """Log a problem once, until it ends or changes. A daemon that is not installed (every new installation
+        configures the processor) or restarting is not a problem.
+        """
         text = str(error)
         if text != self._reported:
             level = logging.INFO if error.is_missing or self._state.connected else logging.WARNING
-            logger.log(level, "%s. Metadata of containers is taken from files, if at all, until it answers", text)
+            logger.log(level, "%s. Until it responds, container metadata comes only from files", text)
         self._reported = text

@@ -1,4 +1,4 @@
-"""Where an API server is, and by which credentials the agent asks it."""
+"""The address of an API server, and the agent's credentials."""
 
 import ssl
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from log_shipper.shipper.tls_texts import client_context
 
 
 class NoAccess(ShipperError):
-    """Raised when nothing says where an API server is; the message is the reason."""
+    """Raised when no API server is configured; the message is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,9 @@ class Pem:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """`base` is the path below which the server answers, without a slash at its end. `source` says where all this is
-    from, for messages. Without `authorities` those of the system are trusted. `namespace` is the agent's own."""
+    """The access. `base` is the path prefix of the server, without a trailing slash. `source` names its origin in
+    messages. Without `authorities`, the system's CAs are trusted. `namespace` is the agent's own.
+    """
 
     host: str
     port: int
@@ -55,12 +56,14 @@ class Access:
         return Address(self.host, self.port, self.base, self.is_secure, self.tls, self.server_name)
 
     def tls(self) -> ssl.SSLContext:
-        """Return what a connection trusts and shows, by the files of the moment: they are renewed while the agent runs.
-        Raises OSError, of which ssl.SSLError is one."""
+        """Return the TLS context with the current files, which may be renewed while the agent runs. Raises OSError,
+        including ssl.SSLError.
+        """
         pems = (self.authorities, self.certificate, self.key) if self.certificate else (self.authorities,)
         return client_context(*(pem.read() for pem in pems), verifies=self.verifies)
 
     def bearer(self) -> str:
         """Return the token; the file is read each time, because the kubelet replaces it before it expires. Raises
-        OSError."""
+        OSError.
+        """
         return read_text(self.token_file).strip() if self.token_file else self.token

@@ -1,6 +1,6 @@
-"""What is known of the cluster's objects. Written by the threads of the watches, and read by any.
+"""A cache of the cluster's objects, written by the watch threads, and read by any.
 
-A deleted object stays for a while: the last lines of its containers are read after it was deleted.
+A deleted object stays for a while: the last lines of its containers are read after its deletion.
 """
 
 import threading
@@ -17,7 +17,7 @@ Kept = TypeVar("Kept", bound=Named)
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """`before` is the pod as it was until now; None for one that was added."""
+    """A change; `before` is the previous state of the pod, None for a new one."""
 
     kind: Literal["added", "changed", "deleted"]
     pod: Pod
@@ -28,12 +28,12 @@ Listener = Callable[[Change], None]
 
 
 class Deleted:
-    """Keys of what was deleted, until their time is over."""
+    """Keys of deleted objects, until they expire."""
 
     def __init__(self, clock: Clock, keep: float) -> None:
         self._clock = clock
         self._keep = keep
-        self._expires: dict[str, float] = {}  # in the order of time
+        self._expires: dict[str, float] = {}  # ordered by time
 
     def add(self, key: str) -> None:
         self._expires.setdefault(key, self._clock.monotonic() + self._keep)
@@ -45,7 +45,7 @@ class Deleted:
         return key in self._expires
 
     def expired(self) -> list[str]:
-        """Return the keys whose time is over, and forget them."""
+        """Return and forget the expired keys."""
         now = self._clock.monotonic()
         keys = list(takewhile(lambda key: self._expires[key] <= now, self._expires))
         for key in keys:
@@ -93,12 +93,12 @@ class Objects(Generic[Kept]):
 
 
 class Pods:
-    """Pods by uid, by name, and by the ids of their containers."""
+    """Pods by uid, by name, and by container id."""
 
     def __init__(self, clock: Clock, keep_deleted: float) -> None:
         self._lock = threading.RLock()
-        self._pods: dict[str, Pod] = {}  # by uid, as the API has it
-        self._by_static_uid: dict[str, Pod] = {}  # by that in paths of static pods
+        self._pods: dict[str, Pod] = {}  # by the API's uid
+        self._by_static_uid: dict[str, Pod] = {}  # by the uid in paths of static pods
         self._by_name: dict[tuple[str, str], Pod] = {}
         self._by_container: dict[str, Pod] = {}
         self._deleted = Deleted(clock, keep_deleted)
@@ -111,15 +111,16 @@ class Pods:
         return self._pods.get(uid) or self._by_static_uid.get(uid)
 
     def named(self, namespace: str, name: str) -> Pod | None:
-        """Return the newest pod of this name: a pod of a StatefulSet has that of the one before."""
+        """Return the newest pod of this name: pods of a StatefulSet reuse names."""
         return self._by_name.get((namespace, name))
 
     def of_container(self, identity: str) -> Pod | None:
         return self._by_container.get(identity)
 
     def listen(self, listener: Listener) -> Callable[[], None]:
-        """Call the listener for each change from now on, and for the pods that are there as if they were added now. It
-        is called on the watch's thread, must not block and raises nothing. Return what ends that."""
+        """Call the listener for each change from now on, and for existing pods as if they were added now. It is called
+        on the watch's thread, and must not block or raise. Return a function that ends this.
+        """
         with self._lock:
             self._listeners.append(listener)
             for uid, pod in self._pods.items():
@@ -160,7 +161,7 @@ class Pods:
         self._report(Change("added", pod) if is_new else Change("changed", pod, before))
 
     def _delete(self, uid: str, last: Pod) -> None:
-        """Report the end of a pod, whose last state is the one to keep."""
+        """Report the end of a pod, with its last state to keep."""
         before = self._pods.get(uid)
         if before is None or uid in self._deleted:
             return
@@ -186,7 +187,7 @@ class Pods:
                 self._by_container.pop(identity, None)
 
     def _replace_static(self, before: Pod | None, pod: Pod) -> None:
-        """Keep a static pod by its other uid, which no pod takes from one that is there."""
+        """Store a static pod by its other uid, unless another existing pod has it."""
         if before is not None and before.static_uid != pod.static_uid:
             self._forget_static(before)
         holder = self._by_static_uid.get(pod.static_uid)
@@ -209,6 +210,6 @@ class Pods:
 
 
 def _identities(pod: Pod) -> set[str]:
-    """Return the ids of its containers, and of those that were restarted last."""
+    """Return the ids of its containers, and the previous ids of restarted ones."""
     identities = {identity for container in pod.containers for identity in (container.id, container.previous)}
     return identities - {""}

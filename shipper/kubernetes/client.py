@@ -1,7 +1,7 @@
-"""Asks an API server by HTTP/1.1, and translates whatever goes wrong into an ApiError.
+"""Sends requests to an API server over HTTP/1.1, and translates all failures into ApiError.
 
-Everything is bounded: how long a connection, an answer and a silence may last, and how large an answer and an event may
-be. Nothing else of the agent waits for it, because it runs on threads of its own.
+Everything is limited: the time of a connection, response and silence, and the size of a response and event. Nothing
+else in the agent waits for it, because it runs on its own threads.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ from log_shipper.shipper.event import Doc
 from log_shipper.shipper.kubernetes.access import Access
 from log_shipper.shipper.kubernetes.api_error import ApiError, Kind
 
-MAX_ERROR_LENGTH = 500  # characters of the server's own message
+MAX_ERROR_LENGTH = 500  # characters of the server's error message
 JSON = "application/json"
 METADATA_ONLY = f"{JSON};as=PartialObjectMetadata;g=meta.k8s.io;v=v1,{JSON}"
 _KINDS: dict[int, Kind] = {401: "unauthorized", 403: "forbidden", 410: "expired", 429: "throttled"}
@@ -31,11 +31,12 @@ _NO_PARAMETERS: Mapping[str, str] = {}
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`timeout`: seconds for a connection, and between two pieces of an answer; `longest`: for a whole answer.
-    `answer` and `event` are bytes; etcd refuses objects beyond 1.5 MiB."""
+    """Limits. `timeout`: seconds for a connection, and between two parts of a response; `max_seconds`: for a whole
+    response. `answer` and `event` are bytes; etcd refuses objects above 1.5 MiB.
+    """
 
     timeout: float = 10.0
-    longest: float = 60.0
+    max_seconds: float = 60.0
     answer: int = 64 * 1024**2
     event: int = 8 * 1024**2
 
@@ -44,7 +45,7 @@ LIMITS = Limits()
 
 
 class Client:
-    """Used by one thread, except `interrupt`."""
+    """A client, used by one thread, except `interrupt`."""
 
     def __init__(self, access: Access, clock: Clock, limits: Limits = LIMITS) -> None:
         self._access = access
@@ -58,10 +59,10 @@ class Client:
 
     def get(self, path: str, parameters: Mapping[str, str] = _NO_PARAMETERS, accept: str = JSON) -> Doc:
         """Return the object, or the page of a list. Raises ApiError."""
-        most = self._limits.answer
-        with self._translated(path, f"the answer at {path} has more than {most} bytes"):
+        max_bytes = self._limits.answer
+        with self._translated(path, f"the response for {path} is larger than {max_bytes} bytes"):
             answer = self._answer(path, parameters, accept)
-            body = self._connection.body(most)
+            body = self._connection.body(max_bytes)
             if answer.status != 200:
                 raise _refusal(answer, body)
             return _document(body, path)
@@ -70,22 +71,23 @@ class Client:
         self, path: str, parameters: Mapping[str, str], silence: float, answered: Callable[[], None] = lambda: None
     ) -> Iterator[Doc]:
         """Yield the events of a watch until the server ends it; before the first one, which may take long, `answered`
-        is called. Raises ApiError, also when nothing comes for `silence` seconds."""
-        most = self._limits.event
-        with self._translated(path, f"an event of the watch at {path} has more than {most} bytes"):
+        is called. Raises ApiError, also after `silence` seconds without data.
+        """
+        max_bytes = self._limits.event
+        with self._translated(path, f"a watch event for {path} is larger than {max_bytes} bytes"):
             answer = self._answer(path, parameters, JSON)
             if answer.status != 200:
                 raise _refusal(answer, self._connection.body(self._limits.answer))
             answered()
             try:
-                for line in self._connection.lines(most, silence):
+                for line in self._connection.lines(max_bytes, silence):
                     if line.strip():
                         yield _document(line, path)
             finally:
-                self._connection.close()  # what is left of the answer would be taken for the next one
+                self._connection.close()  # the rest of the response would be taken for the next one
 
     def interrupt(self) -> None:
-        """End the request in flight, with an ApiError, and refuse all later ones. Any thread may call it."""
+        """Abort the request in flight with an ApiError, and refuse all later ones. Callable from any thread."""
         self._connection.interrupt()
 
     def close(self) -> None:
@@ -93,8 +95,7 @@ class Client:
         self._connection.close()
 
     def _answer(self, path: str, parameters: Mapping[str, str], accept: str) -> HTTPResponse:
-        """Send a request, and again if the connection that was kept has been closed by the server meanwhile, or the
-        token was replaced."""
+        """Send a request; repeat it if the server closed the kept connection, or if the token was replaced."""
         token = self._bearer()
         kept = self._connection.is_open
         try:
@@ -112,7 +113,9 @@ class Client:
     def _bearer(self) -> str:
         token = self._access.bearer()
         if not (token.isascii() and token.isprintable()):  # http.client would show it in its own error
-            raise ApiError("unauthorized", f"what {self._access.token_file or self._access.source} has is not a token")
+            raise ApiError(
+                "unauthorized", f"{self._access.token_file or self._access.source} does not contain a valid token"
+            )
         return token
 
     def _sent(self, path: str, parameters: Mapping[str, str], accept: str, token: str) -> HTTPResponse:
@@ -120,7 +123,7 @@ class Client:
         if token:
             headers["Authorization"] = f"Bearer {token}"
         query = f"?{urlencode(parameters)}" if parameters else ""
-        until = self._clock.monotonic() + self._limits.longest
+        until = self._clock.monotonic() + self._limits.max_seconds
         return self._connection.ask(f"{path}{query}", headers, until=until)
 
     @contextlib.contextmanager
@@ -133,7 +136,7 @@ class Client:
             if isinstance(error, TooLarge):
                 raise ApiError("too_large", too_large) from error
             if isinstance(error, TimeoutError):
-                raise ApiError("timeout", f"{server} does not answer in time at {path}") from error
+                raise ApiError("timeout", f"{server} does not respond in time for {path}") from error
             kind: Kind = "tls" if isinstance(error, ssl.SSLError) and not isinstance(error, _BROKEN) else "connection"
             raise ApiError(kind, f"no connection to {server}: {_reason(error)}") from error
 
@@ -142,19 +145,19 @@ def _document(body: bytes, path: str) -> Doc:
     try:
         document = orjson.loads(body)
     except ValueError as error:
-        raise ApiError("malformed", f"the answer at {path} is not JSON: {error}") from error
+        raise ApiError("malformed", f"the response for {path} is not JSON: {error}") from error
     if not isinstance(document, dict):
-        raise ApiError("malformed", f"the answer at {path} is not a JSON object")
+        raise ApiError("malformed", f"the response for {path} is not a JSON object")
     return document
 
 
 def _refusal(answer: HTTPResponse, body: bytes) -> ApiError:
-    """Return the error of an answer with another status than 200; the text is the server's."""
+    """Return the error of a response with a status other than 200; the text is the server's."""
     return refusal_of(answer.status, _message(body) or answer.reason, _seconds(answer.headers["Retry-After"]))
 
 
 def refusal_of(status: int, text: str, retry_after: float = 0.0) -> ApiError:
-    """Return the error of a status, as an answer or an event of a watch has it."""
+    """Return the error for a status in a response or a watch event."""
     kind = _KINDS.get(status, "server" if status >= 500 else "refused")
     return ApiError(kind, f"HTTP {status}: {text[:MAX_ERROR_LENGTH]}", retry_after)
 
@@ -169,7 +172,7 @@ def _message(body: bytes) -> str:
 
 def _reason(error: Exception) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
-        return f"its certificate is not accepted: {error.verify_message}"
+        return f"certificate rejected: {error.verify_message}"
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return str(error) or type(error).__name__

@@ -1,5 +1,4 @@
-"""A cluster as processors see it: the pods with what belongs to them, kept by a watcher that ends with the last one
-who has it."""
+"""A cluster as processors see it: pods with their owners, tracked by a watcher that ends with its last user."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from log_shipper.shipper.kubernetes.watcher import ClusterWatcher, WatchScope
 
 @dataclass(slots=True)
 class Waking:
-    """Wakes the one that waits, and no one while no one does: in a busy cluster something changes all the time."""
+    """Wakes a waiting reader only: a busy cluster changes all the time."""
 
     wake: Callable[[], None]
     is_awaited: bool = False
@@ -28,26 +27,27 @@ class Waking:
 
 
 class Cluster:
-    """Used by the reading thread; `size` and `counts` by any."""
+    """A cluster, used by the reading thread; any thread may use `size` and `counts`."""
 
     def __init__(self, watcher: ClusterWatcher, waking: Waking) -> None:
         self._watcher = watcher
         self._waking = waking
         watcher.listen(lambda change: waking())
-        # The threads have the watcher, so they would never end by themselves.
+        # The threads reference the watcher, so they would never end by themselves.
         weakref.finalize(self, watcher.close, 0.0)
 
     @classmethod
     def open(cls, access: Access, scope: WatchScope, clock: Clock, wake: Callable[[], None]) -> Cluster:
-        """Begin to watch. `wake` is called after a change that was awaited."""
+        """Start watching. `wake` is called after an awaited change."""
         waking = Waking(wake)
         watcher = ClusterWatcher(scope, access, clock, waking)
         watcher.start()
         return cls(watcher, waking)
 
     def pod(self, uid: str, container: str, name: tuple[str, str]) -> Pod | None:
-        """Return the pod that a path names; `name` is namespace and name. What is not known is empty. Where the uid is
-        known, the name does not count: a pod of a StatefulSet has that of the one before."""
+        """Return the pod that a path names; `name` is namespace and name. Unknown parts are empty. A known uid
+        overrides the name: pods of a StatefulSet reuse names.
+        """
         pods = self._watcher.pods
         pod = (uid and pods.of_uid(uid)) or (container and pods.of_container(container)) or None
         return pods.named(*name) if pod is None and not uid and all(name) else pod
@@ -59,7 +59,7 @@ class Cluster:
         return self._watcher.nodes.get(name)
 
     def has_all_of(self, pod: Pod) -> bool:
-        """True if what belongs to the pod is known, or cannot be."""
+        """Return True if the pod's data is known, or cannot be."""
         watches = self._watcher.watches
         namespaces, nodes = watches.get("namespaces"), watches.get("nodes")
         return (namespaces is None or namespaces.is_refused or self.namespace(pod.namespace) is not None) and (
@@ -67,14 +67,14 @@ class Cluster:
         )
 
     def can_be_awaited(self) -> bool:
-        """Return False while the right to read pods is missing. After True, `wake` is called at the next change."""
+        """Return False while permission to read pods is missing. After True, `wake` is called at the next change."""
         may_come = not self._watcher.is_refused
-        self._waking.is_awaited = may_come  # and is not any more if a change comes at this moment
+        self._waking.is_awaited = may_come  # and no longer, if a change comes at this moment
         return may_come
 
     @property
     def size(self) -> int:
-        """Return how many pods are known."""
+        """Return the number of known pods."""
         return len(self._watcher.pods)
 
     def counts(self) -> WatchCounts:

@@ -8,19 +8,19 @@ from log_shipper.shipper.kubernetes.objects import Container, Named, Node, Pod
 from log_shipper.shipper.options.kubernetes import AddResourceMetadataConfig, LabelOptions
 
 OWNERS = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "CronJob")
-# A Deployment names its ReplicaSets by its own name and this label of theirs, which their pods have, too.
+# A Deployment names its ReplicaSets by its own name and this label, which their pods also have.
 TEMPLATE_HASH = "pod-template-hash"
 
 
 class PodFields:
-    """`labels` decides about those of the pod, `resources` about what it belongs to."""
+    """Creates fields; `labels` configures the pod's own, `resources` those of its owners."""
 
     def __init__(self, labels: LabelOptions, resources: AddResourceMetadataConfig) -> None:
         self._labels = labels
         self._resources = resources
 
     def of(self, pod: Pod, namespace: Named | None, node: Node | None) -> Doc:
-        """Return the members of `kubernetes`; `namespace` and `node` are those of the pod, if they are known."""
+        """Return the members of `kubernetes`; `namespace` and `node` are the pod's, if known."""
         resources = self._resources
         members: Doc = {"pod": present(name=pod.name, uid=pod.uid, ip=pod.ip), "namespace": pod.namespace}
         if namespace is not None and resources.namespace.enabled:
@@ -48,14 +48,14 @@ class PodFields:
 
 
 def container_of(pod: Pod, identity: str, name: str) -> Container | None:
-    """Return the container with this id, else the one with this name; of that the id may be another one's."""
+    """Return the container with this id, else the one with this name, whose id may differ."""
     by_id = (container for container in pod.containers if identity and container.id == identity)
     by_name = (container for container in pod.containers if container.name == name)
     return next(by_id, None) or next(by_name, None)
 
 
 def wanted_labels(labels: Mapping[str, str], annotations: Mapping[str, str], options: LabelOptions) -> Doc:
-    """Return the members `labels` and `annotations` of what has these; one that would be empty is left out."""
+    """Return the members `labels` and `annotations`, without empty ones."""
     included = {
         name: value
         for name, value in labels.items()

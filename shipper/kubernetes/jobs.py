@@ -1,4 +1,4 @@
-"""The CronJob behind the job of a pod: the pod does not name it, and the name of a job may be anything."""
+"""Finds the CronJob behind the job of a pod: the pod does not name it, and a job may have any name."""
 
 import logging
 from dataclasses import replace
@@ -18,7 +18,7 @@ PAUSE = 30.0  # seconds
 
 
 class CronJobs:
-    """Asks for each job once; jobs do not change their owner."""
+    """Requests each job once; jobs do not change their owner."""
 
     def __init__(self, client: Client, clock: Clock) -> None:
         self._client = client
@@ -28,7 +28,7 @@ class CronJobs:
         self._known: dict[str, str] = {}  # the name by the job's path
 
     def read(self, document: Doc) -> Pod:
-        """Return the pod with the CronJob that it belongs to. Blocks while a job is asked for."""
+        """Return the pod with its CronJob. Blocks while a job is requested."""
         pod = pod_of(document)
         if pod.owner is None or pod.owner.kind != "Job":
             return pod
@@ -42,7 +42,7 @@ class CronJobs:
         try:
             owner = owner_of(self._client.get(path, accept=METADATA_ONLY))
         except ApiError as error:
-            if error.kind != "refused":  # else (404) it was deleted, and its pods are about to be
+            if error.kind != "refused":  # otherwise (404) it was deleted, and its pods soon will be
                 self._fail(error)
             return ""
         name = owner.name if owner is not None and owner.kind == "CronJob" else ""
@@ -52,12 +52,12 @@ class CronJobs:
         return name
 
     def _fail(self, error: ApiError) -> None:
-        """Ask for no other job for a while: all pods wait for the answers."""
+        """Request no other job for a while: all pods wait for the responses."""
         self._not_before = self._clock.monotonic() + PAUSE
         if self._throttle.is_due():
             right = "a ClusterRole with apiGroups: [batch], resources: [jobs], verbs: [get]"
             logger.warning(
-                "kubernetes: the CronJob of a pod is unknown: %s. Its events have no kubernetes.cronjob.name%s",
+                "kubernetes: cannot look up the CronJob of a pod: %s. Its events have no kubernetes.cronjob.name%s",
                 error,
                 f"; add {right}" if error.kind == "forbidden" else "",
             )

@@ -1,7 +1,7 @@
-"""A kubeconfig as the access to one cluster: that of its current context.
+"""Reads the access to one cluster from a kubeconfig: that of its current context.
 
-Only what a program can use without help is taken: a token, its file, or a client certificate. Plug-ins that fetch
-credentials (`exec`, `auth-provider`) are refused by name.
+Only self-contained credentials are supported: a token, its file, or a client certificate. Plug-ins for credentials
+(`exec`, `auth-provider`) are refused by name.
 """
 
 import base64
@@ -20,29 +20,30 @@ from log_shipper.shipper.formats.json_documents import object_of, objects_of
 from log_shipper.shipper.kubernetes.access import Access, Pem
 
 _REFUSED_OF_USER = {
-    "exec": "logs in by a plug-in (exec), which is not supported",
-    "auth-provider": "logs in by a plug-in (auth-provider), which is not supported",
-    "username": "logs in by a password, which API servers have not accepted since Kubernetes 1.19",
+    "exec": "uses an exec plug-in for authentication, which is not supported",
+    "auth-provider": "uses an auth-provider plug-in for authentication, which is not supported",
+    "username": "uses a password, which API servers no longer accept since Kubernetes 1.19",
     "as": "impersonates another user (as), which is not supported",
 }
-_INSTEAD = "use the token of a service account (token or tokenFile), or a client certificate"
+_INSTEAD = "use a service account token (token or tokenFile), or a client certificate"
 
 
 def read_kubeconfig(path: Path) -> Access:
-    """Raises StartError."""
+    """Read the kubeconfig. Raises StartError."""
     source = f"kubeconfig {path}"
     try:
         document = yaml.safe_load(read_plain(path))
     except OSError as error:
         raise StartError(f"{source}: {error.strerror}; correct kube_config, or KUBECONFIG") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        # Without the error's text and cause, which quote the file: it may have a token, or be another file by mistake.
+        # Without the error's text and cause, which quote the file: it may contain a token, or be another file by
+        # mistake.
         mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
         raise StartError(f"{source}: not YAML{f': see line {mark.line + 1}' if mark else ''}") from None
     document = object_of(document)
     name = document.get("current-context")
     if not isinstance(name, str) or not name:
-        raise StartError(f"{source}: has no current-context; choose one by 'kubectl config use-context'")
+        raise StartError(f"{source}: no current-context; choose one with 'kubectl config use-context'")
     context = _named(document, "context", name, source)
     cluster = _named(document, "cluster", str(context.get("cluster")), source)
     user = _named(document, "user", str(context.get("user")), source) if context.get("user") else {}
@@ -50,7 +51,7 @@ def read_kubeconfig(path: Path) -> Access:
 
 
 class _Files:
-    """Reads what a section has as a file or as base64. Paths are relative to the kubeconfig."""
+    """Reads values given as a file or as base64. Paths are relative to the kubeconfig."""
 
     def __init__(self, folder: Path, source: str) -> None:
         self._folder = folder
@@ -67,7 +68,7 @@ class _Files:
         try:
             return Pem(text=base64.b64decode(str(data), validate=True).decode("ascii"))
         except (binascii.Error, UnicodeDecodeError) as error:
-            raise StartError(f"{self.source}: {key}-data is not the base64 of a PEM text") from error
+            raise StartError(f"{self.source}: {key}-data is not base64-encoded PEM") from error
 
 
 def _access(files: _Files, cluster: Mapping[str, Any], user: Mapping[str, Any]) -> Access:
@@ -78,7 +79,7 @@ def _access(files: _Files, cluster: Mapping[str, Any], user: Mapping[str, Any]) 
             by = f" ({command!r})" if command else ""
             raise StartError(f"{files.source}: the user {why}{by}; {_INSTEAD}")
     if cluster.get("proxy-url"):
-        raise StartError(f"{files.source}: the server is behind a proxy (proxy-url), which is not supported")
+        raise StartError(f"{files.source}: the server requires a proxy (proxy-url), which is not supported")
     server = urlsplit(str(cluster.get("server") or ""))
     try:
         port = server.port
@@ -103,7 +104,7 @@ def _access(files: _Files, cluster: Mapping[str, Any], user: Mapping[str, Any]) 
         key=files.pem(user, "client-key"),
     )
     if bool(access.certificate) != bool(access.key):
-        raise StartError(f"{files.source}: a client-certificate needs its client-key, and the other way round")
+        raise StartError(f"{files.source}: client-certificate and client-key must be set together")
     return access
 
 

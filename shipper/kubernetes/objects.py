@@ -1,5 +1,6 @@
-"""Objects of the API, as much of each as the agent uses. An object may be of another version or damaged: whatever is
-not what the API documents counts as absent."""
+"""API objects, reduced to the parts that the agent uses. An object may be of another version or damaged: anything
+undocumented counts as absent.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +10,18 @@ from dataclasses import dataclass, field
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.formats.json_documents import object_of, objects_of, text_of, texts_of
 
-# The kubelet names the files of a static pod by the value of this annotation, and not by the uid that the API server
-# has. That of config.hash is the same, which anyone may write to a pod; this one cannot be changed, and the kubelet
-# deletes a pod that has it and is none of its own.
+# The kubelet names the files of a static pod by the value of this annotation instead of the API server's uid.
+# config.hash has the same value, but anyone may set it; this one cannot be changed, and the kubelet deletes a foreign
+# pod that has it.
 STATIC_UID = "kubernetes.io/config.mirror"
 _RUNTIME = "://"
 
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """`kind` is container, init or ephemeral. `id` and `runtime` are empty until it was created; `previous` is the id
-    of the one before its last restart. `ports`: number by name, where it has one, else by the number as text."""
+    """A container. `kind` is container, init or ephemeral. `id` and `runtime` are empty until it is created; `previous`
+    is the id before its last restart. `ports`: number by name, or by the number as text without a name.
+    """
 
     name: str
     image: str
@@ -34,7 +36,7 @@ class Container:
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The controller of an object: `kind` as ReplicaSet, `name`."""
+    """The controller of an object: `kind`, such as ReplicaSet, and `name`."""
 
     kind: str
     name: str
@@ -42,7 +44,7 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What all objects have; `namespace` is empty for one of the cluster. `version` changes with each change."""
+    """The common part of objects; `namespace` is empty for cluster-wide ones. `version` changes with each change."""
 
     name: str
     uid: str
@@ -59,8 +61,9 @@ class Node(Named):
 
 @dataclass(frozen=True, slots=True)
 class Pod(Named):
-    """`phase` is Pending, Running, Succeeded, Failed or Unknown; `is_deleting`: it was asked to end. `cron_job`: the
-    owner of the job that owns it, if that was asked for."""
+    """A pod. `phase` is Pending, Running, Succeeded, Failed or Unknown; `is_deleting`: its end was requested.
+    `cron_job`: the owner of its job, if requested.
+    """
 
     node: str = ""
     ip: str = ""
@@ -72,18 +75,18 @@ class Pod(Named):
 
     @property
     def static_uid(self) -> str:
-        """Return the uid by which the files of a static pod are named; empty for any other."""
+        """Return the uid in file names of a static pod; empty for others."""
         return self.annotations.get(STATIC_UID, "")
 
     @property
     def uids(self) -> tuple[str, ...]:
-        """Return the uids by which its files may be named."""
+        """Return the uids that its files may be named by."""
         static = self.static_uid
         return (self.uid, static) if static and static != self.uid else (self.uid,)
 
     @property
     def is_terminated(self) -> bool:
-        """True if none of its containers runs, or will."""
+        """Return True if none of its containers runs, or will."""
         ends = self.is_deleting or self.phase not in ("Running", "Pending")
         return ends and not any(container.is_running for container in self.containers)
 

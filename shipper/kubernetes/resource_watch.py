@@ -1,10 +1,10 @@
-"""Lists the objects of one kind and watches them: the one way to keep a copy of a part of the cluster.
+"""Lists the objects of one kind and watches them, to keep a copy of a part of the cluster.
 
-The list returns a version; the watch brings what changed since then, and ends from time to time. It then continues from
-the last version, which bookmarks keep recent. Only when the server does not know the version any more (410), cannot
-watch from it again and again, or was away, everything is listed again, and what is missing in the list was deleted
-meanwhile. After an error the next attempt waits, longer from time to time and never for the same time on all nodes of a
-cluster.
+The list returns a version; the watch delivers changes since then, and ends from time to time. It then continues from
+the last version, which bookmarks keep recent. Everything is listed again only if the server no longer knows the version
+(410), repeatedly cannot watch from it, or was down; objects missing from the list were deleted meanwhile. After an
+error, the next attempt waits, with an increasing and random delay, so that the nodes of a cluster do not retry at the
+same time.
 """
 
 import logging
@@ -26,27 +26,27 @@ from log_shipper.shipper.kubernetes.objects import Named
 
 logger = logging.getLogger(__name__)
 
-PAGE = 250  # objects of a list that are asked for at once
-WATCH_FOR = (240.0, 480.0)  # seconds, within which the server ends a watch
-SILENCE = 60.0  # beyond that: then there is no server any more
-MIN_WATCH_SECONDS = 1.0  # a server that ends each watch immediately must not be asked without a pause
+PAGE = 250  # objects per page of a list
+WATCH_FOR = (240.0, 480.0)  # maximum seconds of a watch, after which the server ends it
+SILENCE = 60.0  # seconds beyond that, after which the server counts as down
+SHORTEST_WATCH = 1.0  # a server that ends each watch immediately must not be queried without a pause
 BACKOFF = Backoff(0.5, 30.0)
-# A server that has just started answers before it has read its roles, and refuses whatever accounts ask for until then.
-REFUSALS_OF_A_START = 5  # in a row; more are a missing right
-PAUSE_WITHOUT_RIGHT = 60.0  # a person has to grant it
-MAX_REQUESTED_PAUSE = 300.0  # of the pauses that a server asks for
-# A server that answers, and fails so often in a row, fails because of the version, or of what follows that: an event
-# that is no JSON, or too large.
+# A server that has just started responds before it has loaded its roles, and refuses all requests until then.
+REFUSALS_OF_A_START = 5  # in a row; more mean a missing permission
+PAUSE_WITHOUT_RIGHT = 60.0  # someone has to grant it
+MAX_REQUESTED_PAUSE = 300.0  # of the pauses that a server requests
+# A server that responds but fails this often in a row fails because of the version or of what follows it: an event that
+# is not JSON, or too large.
 MAX_FAILURES = 5
 ANSWERED = frozenset({"server", "refused", "malformed", "too_large"})
-# A server that fails so before it takes a request was away. Its etcd may be a backup that was restored, with versions
-# before those that were seen: a watch from one that is yet to come brings nothing, and no error.
+# A server that fails this way before it accepts a request was down. Its etcd may be a restored backup with older
+# versions: a watch from a future version delivers nothing, and no error.
 AWAY = frozenset({"connection", "timeout", "server"})
 
 
 @dataclass(slots=True)
 class WatchCounts:
-    """Counters since the start; of several watches together. Written by their threads, each a number of its own."""
+    """Counters since the start, shared by several watches. Each thread writes its own number."""
 
     lists: int = 0
     events: int = 0
@@ -65,8 +65,9 @@ class WatchCounts:
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """Which objects: `plural` of the core group, in `namespace` or everywhere. `use`: what they are for, for messages.
-    `are_many`: they are too many for one answer, which takes several times its size of memory."""
+    """The watched objects: `plural` of the core group, in `namespace` or everywhere. `use`: their purpose, for
+    messages. `are_many`: too many for a single response, which takes several times its size in memory.
+    """
 
     plural: str
     use: str
@@ -79,7 +80,7 @@ class Resource:
 
     @property
     def right(self) -> str:
-        """Return the right that is needed, as a rule of RBAC has it."""
+        """Return the required permission as an RBAC rule."""
         where = f"a Role in the namespace {self.namespace}" if self.namespace else "a ClusterRole"
         return f'{where} with apiGroups: [""], resources: [{self.plural}], verbs: [get, list, watch]'
 
@@ -88,15 +89,15 @@ Kept = TypeVar("Kept", bound=Named)
 
 
 class Keeper(Protocol[Kept]):
-    """Keeps the objects. Called by the watch's thread only."""
+    """Stores the objects. Called only by the watch's thread."""
 
     def put(self, item: Kept) -> None:
-        """Keep an object that is new or has changed."""
+        """Store a new or changed object."""
 
     def delete(self, item: Kept) -> None: ...
 
     def listed(self, items: list[Kept]) -> None:
-        """Keep these, which are all that there are now, and delete the others."""
+        """Store these objects, which are all that exist, and delete the others."""
 
 
 def everything(client: Client) -> str:
@@ -106,8 +107,9 @@ def everything(client: Client) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Copying(Generic[Kept]):
-    """How objects get into their keeper: `read` makes one of its document, `select` returns a field selector, as
-    `spec.nodeName=n1`, for which it may ask the server (and raises ApiError)."""
+    """How objects are stored: `read` parses a document, `select` returns a field selector, such as `spec.nodeName=n1`,
+    for which it may query the server (and raises ApiError).
+    """
 
     keeper: Keeper[Kept]
     read: Callable[[Doc], Kept]
@@ -115,12 +117,12 @@ class Copying(Generic[Kept]):
 
 
 class ResourceWatch(Generic[Kept]):
-    """`step` blocks while the server has nothing new."""
+    """The watch; `step` blocks while the server has nothing new."""
 
     def __init__(self, resource: Resource, client: Client, copying: Copying[Kept], clock: Clock) -> None:
         self.counts = WatchCounts()
         self.is_listed = False
-        self.is_refused = False  # the right is missing
+        self.is_refused = False  # the permission is missing
         self.problem = ""
         self._resource = resource
         self._client = client
@@ -135,15 +137,16 @@ class ResourceWatch(Generic[Kept]):
         self._is_answered = False  # the watch
         self._failed_within_watch = False  # by what the server sent
         self._version: str | None = None
-        self._from_memory = not resource.are_many  # which comes at once, whatever the limit
+        self._from_memory = not resource.are_many  # delivered at once, regardless of the limit
         self._page = PAGE
-        self._attempts = 0  # that failed, or ended immediately, in a row
-        self._failures = 0  # with an answer, in a row
+        self._attempts = 0  # failed or immediately ended, in a row
+        self._failures = 0  # with a response, in a row
         self._refusals = 0  # since it was up to date
 
     def step(self) -> float:
-        """List, or watch until the server ends it. Return the seconds to wait before the next step. Never raises an
-        ApiError."""
+        """List, or watch until the server ends it. Return the seconds to wait before the next step. Never raises
+        ApiError.
+        """
         began = self._clock.monotonic()
         is_watch = self._version is not None
         self._is_answered = False
@@ -161,8 +164,9 @@ class ResourceWatch(Generic[Kept]):
         return 0.0 if not is_watch or self._clock.monotonic() - began >= MIN_WATCH_SECONDS else self._next_pause()
 
     def _list(self) -> None:
-        """List all objects, from the server's memory at first, which costs it little, unless they are many; later, when
-        what that has may be too old, from the store."""
+        """List all objects: first from the server's memory, which is cheap, unless there are many; later, when that may
+        be too old, from the store.
+        """
         items: list[Kept] = []
         self._fields = self._select(self._client)
         parameters = {"limit": str(self._page), **self._selector()}
@@ -175,7 +179,7 @@ class ResourceWatch(Generic[Kept]):
             if not metadata.get("continue"):
                 break
             parameters = {**parameters, "continue": str(metadata["continue"])}
-            parameters.pop("resourceVersion", None)  # the token has it
+            parameters.pop("resourceVersion", None)  # the token contains it
         self._keeper.listed(items)
         self.counts.lists += 1
         self._version = str(metadata.get("resourceVersion") or "")
@@ -203,7 +207,7 @@ class ResourceWatch(Generic[Kept]):
         for event in self._client.watch(self._resource.path, parameters, seconds + SILENCE, self._answered):
             kind, document = event.get("type"), event.get("object")
             if not isinstance(document, dict):
-                raise ApiError("malformed", f"an event of the watch at {self._resource.path} has no object")
+                raise ApiError("malformed", f"a watch event for {self._resource.path} has no object")
             if kind == "ERROR":
                 raise _error_of(document)
             self._take(kind, document)
@@ -211,7 +215,7 @@ class ResourceWatch(Generic[Kept]):
             self._attempts = 0
 
     def _answered(self) -> None:
-        """Note that the trouble is over that prevented a watch: the next event may be minutes away."""
+        """Note that the watch works again: the next event may be minutes away."""
         self._is_answered = True
         if not self._failed_within_watch:
             self._recovered()
@@ -253,7 +257,7 @@ class ResourceWatch(Generic[Kept]):
             self._version = None
         asked_for = min(error.retry_after, MAX_REQUESTED_PAUSE)
         pause = PAUSE_WITHOUT_RIGHT if self.is_refused else max(self._next_pause(), asked_for)
-        # An answer cut off is what a server does that is restarted: the next attempt succeeds.
+        # A truncated response comes from a restarting server: the next attempt succeeds.
         if self.is_refused or (not is_forbidden and (self.problem or not self.is_listed)):
             self._warn(error, pause)
         self.problem = str(error)
@@ -266,8 +270,8 @@ class ResourceWatch(Generic[Kept]):
         resource = self._resource
         if self.is_refused:
             logger.warning(
-                "kubernetes: the API server refuses to list and watch %s: %s. Events have no %s until the account may: "
-                "add %s; tried again in %s",
+                "kubernetes: the API server denies listing and watching %s: %s. Events lack %s until the account "
+                "has permission: add %s; next attempt in %s",
                 resource.plural,
                 error,
                 resource.use,
@@ -276,7 +280,7 @@ class ResourceWatch(Generic[Kept]):
             )
         else:
             logger.warning(
-                "kubernetes: %s are not up to date: %s. Events continue with what is known (%s); tried again",
+                "kubernetes: %s are out of date: %s. Events use the last known state (%s); retrying",
                 resource.plural,
                 error,
                 resource.use,

@@ -1,4 +1,4 @@
-"""Keeps the pods of a node, or of the cluster, with their namespaces and nodes: one thread for each kind."""
+"""Tracks the pods of a node, or of the cluster, with their namespaces and nodes: one thread for each kind."""
 
 import logging
 import os
@@ -22,17 +22,17 @@ from log_shipper.shipper.kubernetes.resource_watch import Copying, Resource, Res
 logger = logging.getLogger(__name__)
 
 MAX_JOIN_SECONDS = 1.0  # seconds, and so below
-MAX_REFUSED_START = 5.0  # within which a server that has just started knows its roles
+MAX_REFUSED_START = 5.0  # within which a server that has just started loads its roles
 PAUSE_AFTER_DEFECT = 60.0
-FOR_ONE_OBJECT = Limits(timeout=5.0, longest=10.0)  # all pods wait for it meanwhile
+FOR_ONE_OBJECT = Limits(timeout=5.0, max_seconds=10.0)  # all pods wait for it meanwhile
 AnyWatch = ResourceWatch[Any]
 
 
 @dataclass(frozen=True, slots=True)
 class WatchScope:
-    """What is watched. `node`: whose pods; found out when empty, and not used with `whole_cluster`. `namespace`: that
-    of the pods; all when empty. `with_cron_jobs`: pods have `cron_job`. `keep_deleted`: seconds that a deleted object
-    is kept."""
+    """What is watched. `node`: whose pods; determined if empty, unused with `whole_cluster`. `namespace`: of the pods;
+    all if empty. `with_cron_jobs`: pods have `cron_job`. `keep_deleted`: seconds that a deleted object is kept.
+    """
 
     node: str = ""
     whole_cluster: bool = False
@@ -44,8 +44,7 @@ class WatchScope:
 
 
 class NodeName:
-    """The node that the agent runs on: as configured, else NODE_NAME, else that of the agent's own pod, else the name
-    of the host."""
+    """The agent's node: as configured, else NODE_NAME, else that of the agent's own pod, else the host name."""
 
     def __init__(
         self,
@@ -59,16 +58,17 @@ class NodeName:
         self._known = configured or environment.get("NODE_NAME", "")
         self._namespace = namespace
         self._clock = clock
-        self._refused_until = 0.0  # a server may have just started; 0 before it has refused
+        self._refused_until = 0.0  # a server may have just started; 0 before it refused
         self._lock = threading.Lock()
 
     def get(self, client: Client) -> str:
-        """Return the name; it is asked for once. Raises ApiError if the server does not answer, or does not know yet
-        what the account may: the host's name may be another one, and whatever is watched would then be nothing."""
+        """Return the name, requested once. Raises ApiError if the server does not respond or does not know the
+        account's permissions yet: the host name may differ from the node's, and the watch would then deliver nothing.
+        """
         with self._lock:
             if not self._known:
                 self._known = self._of_own_pod(client) or self._host
-                logger.info("kubernetes: this node is %r (set node, or NODE_NAME, if that is wrong)", self._known)
+                logger.info("kubernetes: this node is %r (if wrong, set node or NODE_NAME)", self._known)
             return self._known
 
     def _of_own_pod(self, client: Client) -> str:
@@ -89,8 +89,9 @@ class NodeName:
 
 
 class ClusterWatcher:
-    """Any thread may read `pods`, `namespaces` and `nodes`. `changed` is called after each change of a namespace or a
-    node, on a thread of the watcher, and must not block; `listen` is for those of pods."""
+    """The watcher. Any thread may read `pods`, `namespaces` and `nodes`. `changed` is called after each change of a
+    namespace or node, on a thread of the watcher, and must not block; `listen` is for pods.
+    """
 
     def __init__(
         self, scope: WatchScope, access: Access, clock: Clock, changed: Callable[[], None] = lambda: None
@@ -135,12 +136,12 @@ class ClusterWatcher:
 
     @property
     def is_refused(self) -> bool:
-        """True while the right to read pods is missing: then it is useless to wait for one."""
+        """Return True while permission to read pods is missing: then waiting for one is useless."""
         return self.watches["pods"].is_refused
 
     @property
     def is_listed(self) -> bool:
-        """True once all pods have been listed."""
+        """Return True once all pods have been listed."""
         return self.watches["pods"].is_listed
 
     @property
@@ -151,7 +152,7 @@ class ClusterWatcher:
         return WatchCounts.together([watch.counts for watch in self.watches.values()])
 
     def listen(self, listener: Listener) -> Callable[[], None]:
-        """Call the listener for each change of a pod (Pods.listen). Return what ends that."""
+        """Call the listener for each change of a pod (Pods.listen). Return a function that ends this."""
         return self.pods.listen(listener)
 
     def start(self) -> None:
@@ -163,7 +164,7 @@ class ClusterWatcher:
             thread.start()
 
     def close(self, wait: float = MAX_JOIN_SECONDS) -> None:
-        """End the threads; they are waited for that many seconds."""
+        """End the threads, waiting at most this many seconds for them."""
         self._stopping.set()
         for client in chain(*self._clients.values()):
             client.interrupt()
@@ -176,7 +177,7 @@ class ClusterWatcher:
             try:
                 pause = watch.step()
             except Exception:
-                logger.exception("kubernetes: a watch failed unexpectedly; tried again in a minute")
+                logger.exception("kubernetes: unexpected error in a watch; next attempt in a minute")
                 pause = PAUSE_AFTER_DEFECT
             self._stopping.wait(pause)
         for client in clients:

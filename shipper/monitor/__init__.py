@@ -1,1 +1,1 @@
-"""What a running shipper shows of itself: snapshots, the documents and metrics made of them, and who serves them."""
+"""Status of a running shipper: snapshots, the documents and metrics made of them, and their servers."""

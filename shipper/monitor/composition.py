@@ -1,6 +1,6 @@
-"""The composition of the monitor: what serves, samples and probes is made, started and stopped here.
+"""The composition of the monitor: creates, starts and stops the server, sampler and probe.
 
-It begins before the agent is composed, which may wait for a broker: a supervisor has to see that the process lives.
+It begins before the agent is composed, which may wait for a broker: a supervisor must see that the process lives.
 """
 
 import logging
@@ -40,9 +40,11 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class MonitorSettings:
-    """`name` is the agent's, `data` its path.data; `records` makes events as the output sends them, for `shipper tap`.
-    `configuration` returns the text of the one in effect, and `read_again` is called when another one is. `once`: the
-    run ends by itself, and is not refused because a port is taken, perhaps by the agent whose files it sends again."""
+    """What the monitor needs. `name`: the agent's; `data`: its path.data; `records` encodes events as the output sends
+    them, for `shipper tap`. `configuration` returns the configuration in effect as text, and `read_again` is called
+    after a reload. `once`: the run ends by itself and continues if a port is in use, perhaps by the agent whose files
+    it resends.
+    """
 
     http: HttpConfig
     name: str
@@ -55,10 +57,10 @@ class MonitorSettings:
 
 
 class Monitor:
-    """Used by the reading thread; everything that it starts runs on threads of its own."""
+    """The monitor, used by the reading thread; it starts its own threads."""
 
     def __init__(self, settings: MonitorSettings, stack: ExitStack) -> None:
-        """Serve at the configured address, if one is. `stack` closes it. Raises StartError."""
+        """Serve at the configured address, if any. `stack` closes the server. Raises StartError."""
         self._settings = settings
         self._stack = stack
         errors = errors_log()
@@ -77,15 +79,15 @@ class Monitor:
         except StartError as error:
             if not settings.once:
                 raise
-            logger.warning("%s; this run with --once continues without it", error)
+            logger.warning("%s; this --once run continues without it", error)
 
     def opened(self) -> None:
-        """Note that path.data and the registry are open, and serve at the socket in path.data."""
+        """Note that path.data and the registry are open, and serve on the socket in path.data."""
         self._startup.registry_open = True
         self._server.listen_at(socket_path(self._settings.data))
 
     def observe(self, app: App) -> None:
-        """Take snapshots of a composed agent from now on."""
+        """Take snapshots of the composed agent from now on."""
         settings, sources = self._settings, self._sources
         sources.identity = replace(sources.identity, name=app.agent.name, host=app.agent.host, id=app.agent.id)
         tap = Tap(app.pipeline.publisher, settings.records, settings.clock)
@@ -113,7 +115,7 @@ class Monitor:
         self._stack.callback(sampler.close)
 
     def stopping(self) -> None:
-        """Note that a stop was requested: the agent is not ready any more."""
+        """Note that a stop was requested: the agent is no longer ready."""
         self._startup.stopping = True
 
     def _probe(self, app: App) -> OutputProbe | None:
@@ -140,5 +142,5 @@ MAX_CHARACTERS = 1000  # characters
 
 
 def errors_log() -> RecentMessages:
-    """Return the handler for the root logger. Lines that differ in their numbers only are repeats."""
+    """Return the handler for the root logger. Lines that differ only in numbers are repeats."""
     return RecentMessages(lambda message: message[:MAX_CHARACTERS], lambda text: NUMBER.sub("#", text))

@@ -1,4 +1,4 @@
-"""The configuration in effect, for the page: as `shipper export config` prints it, secrets masked."""
+"""The configuration in effect for the page, in the format of `shipper export config`, with secrets masked."""
 
 import os
 import threading
@@ -11,18 +11,19 @@ Stamps = list[tuple[int, int] | None]
 
 
 class ConfigText:
-    """Made when it is first asked for, because it takes as long as reading the configuration. So it is only shown while
-    the files are those that were read. Thread-safe."""
+    """The configuration as text, created on demand, because that takes as long as reading it. It is shown only while
+    the files are unchanged. Thread-safe.
+    """
 
     def __init__(self, export: Callable[[], str], files: Sequence[Path]) -> None:
-        """`export` raises ConfigError, OSError."""
+        """Export on demand; `export` raises ConfigError, OSError."""
         self._export = export
         self._files = files
         self._lock = threading.Lock()
         self.read_again()
 
     def read_again(self) -> None:
-        """Note that the files as they are now are in effect."""
+        """Note that the current files are in effect."""
         self._stamps = _stamps(self._files)
         self._text: str | None = None
 
@@ -37,13 +38,13 @@ class ConfigText:
             try:
                 return self._export()
             except (ConfigError, OSError) as error:
-                return f"# the configuration cannot be shown: {error}\n"
+                return f"# cannot show the configuration: {error}\n"
         names = ", ".join(map(str, self._files))
-        return f"# {names}: changed since the shipper read it; a reload (SIGHUP) puts it into effect\n"
+        return f"# {names}: changed after the shipper read it; apply it with a reload (SIGHUP)\n"
 
 
 def _stamps(files: Sequence[Path]) -> Stamps:
-    """Return what shows that a file was changed."""
+    """Return a value that changes with the file."""
     stamps: Stamps = []
     for file in files:
         try:

@@ -1,4 +1,4 @@
-"""`/metrics` in Prometheus' text format. Imported when it is first asked for."""
+"""`/metrics` in Prometheus' text format. Imported on the first request."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ __all__ = ["CONTENT_TYPE_LATEST", "exposition"]
 
 
 def exposition(identity: AgentIdentity, snapshot: Snapshot | None) -> bytes:
-    """Return all metrics; without a snapshot, while the shipper starts, those of the process only."""
+    """Return all metrics; without a snapshot, while the shipper starts, only those of the process."""
     registry = CollectorRegistry()
     registry.register(_Snapshot(identity, snapshot))
     return generate_latest(registry)
@@ -28,7 +28,7 @@ class _Snapshot(Collector):
         self._snapshot = snapshot
 
     def describe(self) -> list[Metric]:
-        """Return nothing: else the registry would collect once more, to learn the names."""
+        """Return nothing: otherwise the registry would collect an extra time to learn the names."""
         return []
 
     def collect(self) -> Iterator[Metric]:
@@ -42,7 +42,7 @@ class _Snapshot(Collector):
 
 
 def family(measure: Measure | Times, snapshot: Snapshot) -> Metric:
-    """Return a metric of a snapshot with all its samples."""
+    """Return a metric with all its samples from a snapshot."""
     name = PREFIX + measure.name
     if isinstance(measure, Times):
         times = measure.distribution(snapshot)

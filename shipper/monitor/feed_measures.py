@@ -24,17 +24,17 @@ FEED_MEASURES: tuple[Measure, ...] = (
     Measure(
         "counter",
         "http_requests",
-        "Requests to inputs of type http, by answer: accepted (success), refused (4xx), postponed (503 and 504: the "
-        "client is to send it again).",
+        "Requests to http inputs by response: accepted (success), refused (4xx), postponed (503 and 504: the "
+        "client should retry).",
         _requests,
         ("answer",),
     ),
     Measure(
         "counter",
         "socket_problems",
-        "What went wrong at sockets, by kind: datagrams_dropped (by the kernel, see read_buffer), connections_refused, "
-        "handshakes_failed, connections_timed_out, framing_errors, messages_unfinished (lost, their connection ended), "
-        "messages_oversized (truncated).",
+        "Socket errors by kind: datagrams_dropped (by the kernel, see read_buffer), connections_refused, "
+        "handshakes_failed, connections_timed_out, framing_errors, messages_unfinished (lost when their "
+        "connection ended), messages_oversized (truncated).",
         _socket_problems,
         ("kind",),
     ),

@@ -1,5 +1,6 @@
-"""`/`, `/stats` and `/inputs` as Filebeat answers them, for what asks Filebeat: beat-exporter, Metricbeat's module
-`beat`, the probe of Elastic's Helm chart. The names are Filebeat's; what the shipper does not have is 0."""
+"""`/`, `/stats` and `/inputs` with Filebeat's responses, for clients of Filebeat: beat-exporter, Metricbeat's module
+`beat`, the probe of Elastic's Helm chart. Names are Filebeat's; figures that the shipper lacks are 0.
+"""
 
 import os
 import platform
@@ -19,7 +20,7 @@ Document = dict[str, Any]
 
 
 def info(identity: AgentIdentity, ephemeral_id: str) -> Document:
-    """`ephemeral_id`: another one in each process."""
+    """Return the responses; `ephemeral_id` differs in each process."""
     return {
         "beat": "filebeat",
         "binary_arch": platform.machine(),
@@ -44,7 +45,7 @@ def stats(identity: AgentIdentity, ephemeral_id: str, snapshot: Snapshot) -> Doc
 
 
 def inputs(snapshot: Snapshot) -> list[Document]:
-    """Return the metrics of each input, as those of Filebeat's filestream, and what autodiscover has refused."""
+    """Return the metrics of each input, as for Filebeat's filestream, and the refusals of autodiscover."""
     refused: list[Document] = [
         {"id": "", "input": "autodiscover", "error": words} for words in snapshot.refused_for_containers
     ]
@@ -156,8 +157,7 @@ def _libbeat(snapshot: Snapshot) -> Document:
 
 
 def _queue(snapshot: Snapshot) -> Document:
-    """Return how full the queue is: the one on disk where there is one, whose share is that of its bytes, as
-    Filebeat's."""
+    """Return the fill level of the queue, by bytes if it is on disk, as in Filebeat."""
     queue, disk = snapshot.queue, snapshot.disk_queue
     if disk is None:
         filled: Document = {"events": queue.events, "pct": round(queue.events / queue.most_events, 4)}

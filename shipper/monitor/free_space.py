@@ -1,5 +1,6 @@
-"""The free space of the file system that has path.data, with a warning before it is full: then no position can be
-saved, and no rejected event."""
+"""The free space of path.data's file system, with a warning before it is full: then no position or rejected event can
+be saved.
+"""
 
 import logging
 import os
@@ -11,12 +12,12 @@ logger = logging.getLogger(__name__)
 
 MIN_BYTES = 100 * 1024**2
 MIN_SHARE = 0.05
-MARGIN = 1.1  # it is over when there is a tenth more, or it would be logged again and again
+MARGIN = 1.1  # the warning ends at a tenth more, so that it does not alternate
 EVERY = 10.0  # seconds
 
 
 class FreeSpace:
-    """Used by the sampler's thread. `measure` returns the free bytes and the size."""
+    """The free space, used by the sampler's thread. `measure` returns the free bytes and the size."""
 
     def __init__(self, data: Path) -> None:
         self._data = data
@@ -24,13 +25,13 @@ class FreeSpace:
         self.space: DiskSpace | None = None
 
     def step(self, now: float) -> None:
-        """Look at it if that is due."""
+        """Measure the space if due."""
         if now < self._due:
             return
         self._due = now + EVERY
         try:
             self.take(*self._measured())
-        except OSError:  # path.data was removed or cannot be reached, which the registrar reports
+        except OSError:  # path.data was removed or is unreachable, which the registrar reports
             self.space = None
 
     def _measured(self) -> tuple[int, int]:
@@ -38,21 +39,21 @@ class FreeSpace:
         return status.f_bavail * status.f_frsize, status.f_blocks * status.f_frsize
 
     def take(self, free: int, size: int) -> None:
-        """Take over what was measured, and log where it becomes low, or is not any more."""
+        """Store the measurement, and log when it becomes low or sufficient again."""
         was_low = self.space is not None and self.space.is_low
-        least = max(MIN_BYTES, size * MIN_SHARE)
-        is_low = free < (least * MARGIN if was_low else least)
+        minimum = max(MIN_BYTES, size * MIN_SHARE)
+        is_low = free < (minimum * MARGIN if was_low else minimum)
         self.space = DiskSpace(free, size, is_low)
         if is_low and not was_low:
             logger.warning(
-                "the disk of path.data (%s) is nearly full: %s of %s are free; free some space there, or positions and "
-                "rejected events cannot be saved, and files newly met wait",
+                "the disk of path.data (%s) is nearly full: %s of %s free. When it is full, positions and "
+                "rejected events cannot be saved, and new files are not read. Free some space",
                 self._data,
                 readable(free),
                 readable(size),
             )
         elif was_low and not is_low:
-            logger.info("the disk of path.data (%s) has space again: %s are free", self._data, readable(free))
+            logger.info("the disk of path.data (%s) has enough space again: %s free", self._data, readable(free))
 
 
 def readable(count: int) -> str:

@@ -1,4 +1,4 @@
-"""What a metric is: its name, what it means, and where a snapshot has it."""
+"""The definition of a metric: its name, meaning, and value in a snapshot."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ Samples = Iterator[tuple[Labels, float]]
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """`samples` gives the values of a snapshot with those of the labels."""
+    """A metric; `samples` returns the values of a snapshot with their labels."""
 
     kind: Literal["counter", "gauge"]
     name: str
@@ -34,7 +34,7 @@ class Times:
 
     name: str
     text: str
-    distribution: Callable[[Snapshot], Distribution | None]  # None where there is nothing that is timed
+    distribution: Callable[[Snapshot], Distribution | None]  # None if nothing is timed
     kind: Literal["histogram"] = "histogram"
     labels: Labels = ()
 

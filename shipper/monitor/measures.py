@@ -40,7 +40,7 @@ def _of_containers(value: Callable[[ContainerCounts], int]) -> Callable[[Snapsho
 
 
 def _of_files(snapshot: Snapshot) -> Samples:
-    # Two files may have one path, while the previous one is read to its end; and Prometheus takes UTF-8 only.
+    # Two files may have the same path while the previous one is read to its end; and Prometheus accepts only UTF-8.
     behind: Counter[Labels] = Counter()
     for file in snapshot.files:
         behind[readable_path(file.path), file.input_id] += file.behind
@@ -60,220 +60,214 @@ INPUT = ("input",)
 RESULT = ("result",)
 
 MEASURES: tuple[Measure | Times, ...] = (
-    _counter("events_read", "Events that the readers gave.", lambda m: m.events_read),
-    _counter("events_acknowledged", "Events that the output acknowledged.", lambda m: m.events_acked),
+    _counter("events_read", "Events read.", lambda m: m.events_read),
+    _counter("events_acknowledged", "Events acknowledged by the output.", lambda m: m.events_acked),
     _counter(
         "events_dead_lettered",
-        "Events that were rejected, and saved as dead letters.",
+        "Rejected events saved as dead letters.",
         lambda m: m.events_dead_lettered,
     ),
-    _counter("events_filtered", "Events that were dropped on purpose.", lambda m: m.events_filtered),
-    _counter("events_truncated", "Events whose message was cut to message_max_bytes.", lambda m: m.events_truncated),
-    _counter(
-        "events_split", "Events that were sent in parts, as they were too large for a record.", lambda m: m.events_split
-    ),
+    _counter("events_filtered", "Events dropped by the configuration.", lambda m: m.events_filtered),
+    _counter("events_truncated", "Events with a message truncated to message_max_bytes.", lambda m: m.events_truncated),
+    _counter("events_split", "Events too large for one record, sent in parts.", lambda m: m.events_split),
     _counter(
         "messages_cut_short",
-        "Messages that were ended early because unfinished ones took too much memory (queue.mem.pending_bytes).",
+        "Messages ended early because incomplete ones used too much memory (queue.mem.pending_bytes).",
         lambda m: m.messages_cut_short,
     ),
-    _counter(
-        "processor_failures", "Events that a parser or processor could not process.", lambda m: m.processor_failures
-    ),
+    _counter("processor_failures", "Events with an error in a parser or processor.", lambda m: m.processor_failures),
     _counter(
         "metadata_timeouts",
-        "Events that waited for metadata of their container or machine, and were sent without.",
+        "Events sent without container or machine metadata after waiting for it.",
         lambda m: m.metadata_timeouts,
     ),
-    _counter("bytes_read", "Bytes of files that became events, or were dropped on purpose.", lambda m: m.bytes_read),
-    _counter("bytes_acknowledged", "Bytes of files that are acknowledged.", lambda m: m.bytes_acked),
+    _counter(
+        "bytes_read", "Bytes of files that became events or were dropped by the configuration.", lambda m: m.bytes_read
+    ),
+    _counter("bytes_acknowledged", "Bytes of files acknowledged.", lambda m: m.bytes_acked),
     _counter(
         "bytes_lost",
-        "Bytes that could not be shipped: of files that were truncated or removed before they were read, or received "
-        "by an input that listens and at a stop neither delivered nor on disk.",
+        "Bytes lost: in files truncated or removed before they were read, or received by listening inputs and "
+        "neither delivered nor on disk at a stop.",
         lambda m: m.bytes_lost,
     ),
     _counter(
         "records_lost",
-        "Records that Kafka had deleted before an input of type kafka read them.",
+        "Records that Kafka deleted before a kafka input read them.",
         lambda m: m.records_lost,
     ),
-    _counter("letters_resent", "Dead letters that were sent again.", lambda m: m.letters_resent),
-    _counter("transactions_committed", "Transactions that were committed.", lambda m: m.transactions_committed),
+    _counter("letters_resent", "Dead letters resent.", lambda m: m.letters_resent),
+    _counter("transactions_committed", "Transactions committed.", lambda m: m.transactions_committed),
     _counter(
         "transactions_aborted",
-        "Transactions that were aborted, and repeated with the same records.",
+        "Transactions aborted and repeated with the same records.",
         lambda m: m.transactions_aborted,
     ),
-    _counter("batches_retried", "Batches that were sent again.", lambda m: m.batches_retried),
-    _counter("harvesters_started", "Files that were opened.", lambda m: m.harvesters_started),
-    _counter("harvesters_closed", "Files that were closed.", lambda m: m.harvesters_closed),
-    _counter(
-        "files_truncated", "Files that were truncated or rewritten while they were read.", lambda m: m.files_truncated
-    ),
-    _counter("journal_entries_lost", "Entries of a journal that could not be read.", lambda m: m.journal_entries_lost),
-    _counter("journalctl_failures", "Times that a journalctl ended or did not start.", lambda m: m.journalctl_failures),
+    _counter("batches_retried", "Batches resent.", lambda m: m.batches_retried),
+    _counter("harvesters_started", "Files opened.", lambda m: m.harvesters_started),
+    _counter("harvesters_closed", "Files closed.", lambda m: m.harvesters_closed),
+    _counter("files_truncated", "Files truncated or rewritten while being read.", lambda m: m.files_truncated),
+    _counter("journal_entries_lost", "Unreadable journal entries.", lambda m: m.journal_entries_lost),
+    _counter("journalctl_failures", "Exits and failed starts of journalctl.", lambda m: m.journalctl_failures),
     _counter(
         "files_missed",
-        "Files at the end of a link, or of a path without a wildcard, that were replaced before they were seen.",
+        "Files behind a symlink or a path without wildcards that were replaced before they were seen.",
         lambda m: m.files_missed,
     ),
-    _counter("files_resent", "Files that were sent again because they were touched.", lambda m: m.files_resent),
+    _counter("files_resent", "Files resent because they were touched.", lambda m: m.files_resent),
     *FEED_MEASURES,
     Measure(
         "counter",
         "autodiscover_events",
-        "Events of containers: that one came, changed or ended.",
+        "Container events: started, changed or ended.",
         _of_containers(lambda counts: counts.events),
     ),
     Measure(
         "counter",
         "autodiscover_configurations_refused",
-        "Configurations for containers that were refused; the log has the reasons.",
+        "Container configurations refused; the log has the reasons.",
         _of_containers(lambda counts: counts.refused),
     ),
     Measure(
         "counter",
         "autodiscover_hints_left_out",
-        "Hints of containers that were left out: not allowed, or not supported; the log has the reasons.",
+        "Container hints ignored as not allowed or not supported; the log has the reasons.",
         _of_containers(lambda counts: counts.left_out),
     ),
     Measure(
         "gauge",
         "autodiscover_containers",
-        "Containers that are there, as far as providers show them.",
+        "Containers known to the providers.",
         _of_containers(lambda counts: counts.containers),
     ),
     Measure(
         "gauge",
         "autodiscover_inputs_running",
-        "Inputs that run for containers.",
+        "Inputs running for containers.",
         _of_containers(lambda counts: counts.inputs),
     ),
     Measure(
         "gauge",
         "autodiscover_inputs_ending",
-        "Those of them whose container has ended, and that are read to their end.",
+        "Inputs finishing the files of ended containers.",
         _of_containers(lambda counts: counts.ending),
     ),
     Measure(
         "counter",
         "input_events_read",
-        "Events that the readers of the input gave.",
+        "Events read by the input.",
         lambda s: (((i.id,), i.events_read) for i in s.inputs),
         INPUT,
     ),
     Measure(
         "counter",
         "input_bytes_read",
-        "Bytes that were read of the input's files.",
+        "Bytes read from the input's files.",
         lambda s: (((i.id,), i.bytes_read) for i in s.inputs),
         INPUT,
     ),
     Measure(
         "counter",
         "output_errors",
-        "Errors of the output, by librdkafka's name.",
+        "Output errors, by librdkafka's name.",
         lambda s: (((name,), count) for name, count in s.output.errors.items()),
         ("kind",),
     ),
-    Measure("gauge", "kubernetes_pods", "Pods that add_kubernetes_metadata knows now.", _kubernetes(lambda k: k.pods)),
+    Measure("gauge", "kubernetes_pods", "Pods known to add_kubernetes_metadata.", _kubernetes(lambda k: k.pods)),
     Measure(
         "counter",
         "kubernetes_lists",
-        "Lists that the API server of Kubernetes gave: at the start, and when it forgot what was watched.",
+        "Lists received from the Kubernetes API server: at startup, and after it forgot a watch.",
         _kubernetes(lambda k: k.lists),
     ),
     Measure(
         "counter",
         "kubernetes_watch_events",
-        "Changes of pods, namespaces and nodes that it sent.",
+        "Changes of pods, namespaces and nodes received from it.",
         _kubernetes(lambda k: k.events),
     ),
     Measure(
         "counter",
         "kubernetes_errors",
-        "Requests to it that failed, by kind: connection, tls, timeout, unauthorized, forbidden (RBAC), expired (the "
-        "version to watch from; it is listed again), throttled, server, refused, malformed, too_large.",
+        "Failed requests to it, by kind: connection, tls, timeout, unauthorized, forbidden (RBAC), expired "
+        "(watched version; listed again), throttled, server, refused, malformed, too_large.",
         _kubernetes_errors,
         ("kind",),
     ),
     Times(
         "produce_seconds",
-        "Time of a batch from the hand-over to the output to its acknowledgement.",
+        "Time from handing a batch to the output until its acknowledgement.",
         lambda s: s.produce,
     ),
-    _gauge("output_reached", "1 if the output has answered once since the start.", lambda s: s.output.reached),
+    _gauge("output_reached", "1 if the output has responded since the start.", lambda s: s.output.reached),
     _gauge(
         "output_failing",
-        "1 while the newest report of the output is an error, and nothing was acknowledged since.",
+        "1 if the last report of the output is an error and nothing was acknowledged since.",
         lambda s: s.output.failing,
     ),
     _gauge(
         "topics_waiting",
-        "Topics that have refused records and taken none since, or give no answer about some; their files wait.",
+        "Topics that block files: they refused records and accepted none since, or do not report about some.",
         lambda s: len(s.output.waiting),
     ),
-    _gauge("queue_events", "Events in the queue, those in flight included.", lambda s: s.queue.events),
-    _gauge("queue_events_capacity", "Events that the queue takes.", lambda s: s.queue.most_events),
-    _gauge("queue_bytes", "Bytes in the queue, those in flight included.", lambda s: s.queue.bytes),
-    _gauge("queue_bytes_capacity", "Bytes that the queue takes.", lambda s: s.queue.most_bytes),
+    _gauge("queue_events", "Events in the queue, including those in flight.", lambda s: s.queue.events),
+    _gauge("queue_events_capacity", "Maximum number of events in the queue.", lambda s: s.queue.most_events),
+    _gauge("queue_bytes", "Bytes in the queue, including those in flight.", lambda s: s.queue.bytes),
+    _gauge("queue_bytes_capacity", "Maximum bytes in the queue.", lambda s: s.queue.most_bytes),
     *QUEUE_MEASURES,
     _gauge(
         "batches_in_flight",
-        "Batches that were handed to the output and are not acknowledged.",
+        "Batches sent again: sent and not acknowledged.",
         lambda s: s.output.batches_in_flight,
     ),
-    _gauge("lag_bytes", "Bytes of all files that are not acknowledged.", lambda s: s.behind),
+    _gauge("lag_bytes", "Unacknowledged bytes of all files.", lambda s: s.behind),
     Measure(
         "gauge",
         "input_lag_bytes",
-        "The same of the input's open files.",
+        "Unacknowledged bytes of the input's open files.",
         lambda s: (((i.id,), i.behind) for i in s.inputs),
         INPUT,
     ),
     Measure(
         "gauge",
         "file_lag_bytes",
-        "The same of the 20 files furthest behind.",
+        "Unacknowledged bytes of the 20 files furthest behind.",
         _of_files,
         ("path", "input"),
     ),
     _gauge(
         "oldest_unacknowledged_seconds",
-        "Age of the oldest event that was read and is not acknowledged; 0 if there is none.",
+        "Age of the oldest unacknowledged event; 0 if none.",
         lambda s: s.oldest or 0,
     ),
     Measure(
         "gauge",
         "input_oldest_unacknowledged_seconds",
-        "The same of the input.",
+        "Age of the input's oldest unacknowledged event; 0 if none.",
         lambda s: (((i.id,), i.oldest or 0) for i in s.inputs),
         INPUT,
     ),
-    _gauge("files_open", "Files that are open.", lambda s: s.files_open),
-    _gauge("files_waiting", "Files that wait to be opened, as too many are open.", lambda s: s.files_waiting),
+    _gauge("files_open", "Open files.", lambda s: s.files_open),
+    _gauge("files_waiting", "Files waiting for the limit of open files.", lambda s: s.files_waiting),
     Measure(
         "gauge",
         "input_files_open",
-        "Files of the input that are open.",
+        "Open files of the input.",
         lambda s: (((i.id,), i.files_open) for i in s.inputs),
         INPUT,
     ),
-    _gauge("file_problems", "Files and directories that cannot be read.", lambda s: len(s.problems)),
-    _gauge("registry_entries", "Entries of the registry: files that are remembered.", lambda s: s.registry.entries),
+    _gauge("file_problems", "Unreadable files and directories.", lambda s: len(s.problems)),
+    _gauge("registry_entries", "Registry entries: known files.", lambda s: s.registry.entries),
     Measure("counter", "registry_saves", "Saves of the registry, by result.", _saves, RESULT),
-    Times(
-        "registry_fsync_seconds", "Time that the disk took for an fsync of the registry.", lambda s: s.registry.fsync
-    ),
+    Times("registry_fsync_seconds", "Duration of the registry's fsyncs.", lambda s: s.registry.fsync),
     _gauge("registry_failing", "1 while positions cannot be saved.", lambda s: s.registry.failing),
-    _gauge("watches", "Files and directories with a watch of the kernel.", lambda s: s.watches),
+    _gauge("watches", "Files and directories with an inotify watch.", lambda s: s.watches),
     _gauge(
         "watch_fallbacks",
-        "Files and directories that are scanned from time to time, as there is no watch for them.",
+        "Files and directories without a watch, scanned periodically.",
         lambda s: s.watch_fallbacks,
     ),
-    Measure("counter", "reloads", "Reloads of the configuration, by result.", _reloads, RESULT),
+    Measure("counter", "reloads", "Configuration reloads, by result.", _reloads, RESULT),
     _gauge(
         "dead_letters_waiting", "Rejected events that cannot be saved as dead letters.", lambda s: s.letters_waiting
     ),
@@ -284,13 +278,13 @@ MEASURES: tuple[Measure | Times, ...] = (
     ),
     _gauge(
         "loop_silent_seconds",
-        "Time since the reading loop made progress: a step, or a file in a long one.",
+        "Time since the reading loop last made progress.",
         lambda s: s.silent,
     ),
 )
-# Of the process, and not of a snapshot.
-START_TIME = ("start_time_seconds", "When the shipper started, in Unix time.")
-INFO = ("info", "1, with the release and the name of the agent.")
+# Metrics of the process, not of a snapshot.
+START_TIME = ("start_time_seconds", "Start time of the shipper, in Unix time.")
+INFO = ("info", "Always 1; labels have the release and the agent's name.")
 INFO_LABELS = ("version", "name")
 
 
@@ -303,7 +297,7 @@ def documentation() -> str:
         f"| `{name}` | {kind} | {', '.join(f'`{label}`' for label in labels)} | {text} |"
         for name, kind, labels, text in rows
     )
-    return "\n".join(("| metric | type | labels | what it is |", "|---|---|---|---|", *lines)) + "\n"
+    return "\n".join(("| metric | type | labels | meaning |", "|---|---|---|---|", *lines)) + "\n"
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Takes a snapshot of a running agent, from another thread than the agent's.
+"""Takes a snapshot of a running agent from another thread.
 
-It only reads. Numbers are read one by one, so two of them may differ by a batch; collections are copied by one call,
+It only reads. Numbers are read one by one, so two of them may differ by a batch; collections are copied in one call,
 which the interpreter does not interrupt.
 """
 
@@ -39,9 +39,9 @@ def take_snapshot(
     reached: Callable[[], bool],
     before: Snapshot | None = None,
 ) -> Snapshot:
-    """`reached`: True once the destination has answered. `before`: the last one that was taken."""
+    """Return a snapshot. `reached`: the destination has responded once. `before`: the previous snapshot."""
     observation, now, queue = app.sources.observe(), clock.monotonic(), app.pipeline.queue
-    # Where nothing was read since all files were idle, they are so still: nobody looks at thousands of them.
+    # If nothing was read since all files were idle, they still are: skip looking at thousands of them.
     are_idle = before is not None and not before.files and before.reads == observation.reads and queue.has_room
     lags = [] if are_idle else list(_lags(observation, now, all_files=not queue.has_room))
     publisher, reloads = app.pipeline.publisher, app.reloader.reloads
@@ -80,10 +80,11 @@ def take_snapshot(
 
 
 def _lags(observation: Observation, now: float, *, all_files: bool) -> Iterator[FileLag]:
-    """Yield the files of which something is not acknowledged. Of an idle file, which was read to its end with nothing
-    pending, only `all_files` looks at the size: while the loop reads, it is the first to see new data."""
+    """Yield the files with unacknowledged bytes. The size of an idle file, read to its end with nothing pending, is
+    checked only with `all_files`: while the loop reads, it is the first to see new data.
+    """
     for harvester in chain(observation.running, observation.draining):
-        # Thousands of files are idle: of them nothing else is looked at.
+        # Thousands of files are idle: check nothing else of them.
         if _is_idle(harvester) and not all_files:
             continue
         oldest = harvester.ledger.oldest
@@ -94,18 +95,18 @@ def _lags(observation: Observation, now: float, *, all_files: bool) -> Iterator[
 
 
 def _is_idle(harvester: Harvester) -> bool:
-    # What the readers keep back, as a message that may have another line, is read and belongs to no batch.
+    # Lines that the readers keep back, such as a message that may continue, are read but in no batch.
     return harvester.at_end and not harvester.ledger.open_batches and harvester.read_to <= harvester.offset
 
 
 def _behind(harvester: Harvester) -> int:
     end = harvester.offset
-    if harvester.is_open and not harvester.content.compressed:  # else the remaining content is unknown
+    if harvester.is_open and not harvester.content.compressed:  # otherwise, the remaining content is unknown
         try:
             size = os.fstat(harvester.fd).st_size - harvester.padding
-        except OSError:  # it was closed meanwhile
+        except OSError:  # closed meanwhile
             size = end
-        if harvester.is_open:  # else the number may have become that of another file
+        if harvester.is_open:  # otherwise, another file may have the number by now
             end = size
     return max(end - harvester.state.position, 0)
 

@@ -1,19 +1,19 @@
-"""Asks the broker for its metadata until it has answered once, on a thread of its own: readiness does not wait for the
-first event. Later it asks only while the last report is an error and there is nothing to deliver that would show that
-it is over."""
+"""Requests metadata from the broker until it responds once, on a separate thread: readiness does not wait for the first
+event. Later, it asks only while the last report is an error and nothing in flight would show a recovery.
+"""
 
 import threading
 from collections.abc import Callable
 
 from log_shipper.shipper.output.base import Remote
 
-TIMEOUT = 0.8  # seconds of one question; a stop waits for it
+TIMEOUT = 0.8  # seconds per request; a stop waits for it
 RETRY = 1.0
 IDLE_RETRY = 5.0
 
 
 class OutputProbe:
-    """`is_idle` returns True if nothing is in flight."""
+    """The probe; `is_idle` returns True if nothing is in flight."""
 
     def __init__(self, output: Remote, is_idle: Callable[[], bool]) -> None:
         self._output = output
@@ -35,7 +35,7 @@ class OutputProbe:
             self._stopping.wait(IDLE_RETRY if self.reached else RETRY)
 
     def step(self) -> None:
-        """Ask if the answer is not known. Blocks for at most TIMEOUT."""
+        """Ask unless the answer is known. Blocks for at most TIMEOUT."""
         if not self.reached:
             self.reached = self._output.reach(TIMEOUT)
         elif self._output.errors.failing and self._is_idle() and self._output.reach(TIMEOUT):

@@ -1,4 +1,4 @@
-"""The metrics of the queue on disk, of the list in `measures`."""
+"""The metrics of the queue on disk, part of the list in `measures`."""
 
 from collections.abc import Callable
 
@@ -15,13 +15,13 @@ QUEUE_MEASURES: tuple[Measure | Times, ...] = (
     Measure(
         "gauge",
         "queue_disk_bytes",
-        "Bytes that the queue on disk takes.",
+        "Size of the queue on disk.",
         _of_disk_queue(lambda q: q.bytes),
     ),
     Measure(
         "gauge",
         "queue_disk_bytes_capacity",
-        "Bytes that it may take; 0 without a limit.",
+        "Maximum size of the queue on disk; 0 if unlimited.",
         _of_disk_queue(lambda q: q.most_bytes),
     ),
     Measure(
@@ -33,55 +33,54 @@ QUEUE_MEASURES: tuple[Measure | Times, ...] = (
     Measure(
         "gauge",
         "queue_disk_waiting_events",
-        "Events that wait on disk, and not in memory.",
+        "Events on disk that are not in memory.",
         _of_disk_queue(lambda q: q.waiting_events),
     ),
     Measure(
         "gauge",
         "queue_disk_waiting_bytes",
-        "Bytes of their messages, as they were read.",
+        "Bytes of their messages, as read.",
         _of_disk_queue(lambda q: q.waiting_bytes),
     ),
     Measure(
         "counter",
         "queue_disk_events_written",
-        "Events that were written, because they were not delivered in time.",
+        "Events written to disk because they were not delivered in time.",
         _of_disk_queue(lambda q: q.events_written),
     ),
     Measure(
         "counter",
         "queue_disk_events_read",
-        "Events that were read back.",
+        "Events read back.",
         _of_disk_queue(lambda q: q.events_read),
     ),
     Measure(
         "counter",
         "queue_disk_events_lost",
-        "Events, at least, that were lost by damage to the disk; the log has each place.",
+        "Events lost by damage to the disk, at least; the log has each place.",
         _of_disk_queue(lambda q: q.events_lost),
     ),
     Measure(
         "gauge",
         "queue_disk_failing",
-        "1 while the disk refuses what is written to the queue.",
+        "1 while writes to the queue on disk fail.",
         _of_disk_queue(lambda q: bool(q.problem)),
     ),
     Measure(
         "gauge",
         "queue_disk_full",
-        "1 while the queue on disk may not grow: it has its size, or a watermark is reached.",
+        "1 while the queue on disk must not grow: its maximum size or a watermark is reached.",
         _of_disk_queue(lambda q: q.is_full),
     ),
     Measure(
         "gauge",
         "queue_disk_watermark",
-        "The highest watermark that the file systems of queue and registry have reached: 0 none, 1 "
-        "low, 2 high, 3 flood.",
+        "The highest watermark reached by the file systems of queue and registry: 0 none, 1 low, 2 high, 3 flood.",
         _of_disk_queue(lambda q: q.watermark),
     ),
     Times(
         "queue_disk_fsync_seconds",
-        "Time that the disk took for an fsync of the queue on disk.",
+        "Duration of the fsyncs of the queue on disk.",
         lambda s: None if s.disk_queue is None else s.disk_queue.fsync,
     ),
 )

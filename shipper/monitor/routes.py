@@ -1,4 +1,4 @@
-"""The paths that are served, and what each answers."""
+"""The served paths and their responses."""
 
 import json
 import time
@@ -20,7 +20,7 @@ JSON = "application/json; charset=utf-8"
 
 @dataclass(slots=True)
 class Sources:
-    """What the answers are made of. `sampler` and `silent_for` come when the agent is composed."""
+    """The sources of the responses. `sampler` and `silent_for` are set when the agent is composed."""
 
     identity: AgentIdentity
     ephemeral_id: str
@@ -82,7 +82,7 @@ def routes(sources: Sources) -> Mapping[str, Handler]:
 
 
 class MetricsText:
-    """Answers /metrics. The text is made once for each snapshot, however many ask."""
+    """Responds to /metrics. The text is created once per snapshot, regardless of the number of requests."""
 
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
@@ -99,10 +99,10 @@ class MetricsText:
 
 
 def _json(request: Request, document: object, status: int = 200) -> Response:
-    # As ASCII: a file's name may have bytes that are not UTF-8.
+    # As ASCII: file names may contain bytes that are not UTF-8.
     text = json.dumps(document, indent=2 if "pretty" in request.query else None)
     return Response(status, JSON, f"{text}\n".encode())
 
 
 def _starting(request: Request) -> Response:
-    return _json(request, {"error": "the shipper starts, and has no figures yet", "time": time.time()}, 503)
+    return _json(request, {"error": "the shipper is starting and has no figures yet", "time": time.time()}, 503)

@@ -1,4 +1,6 @@
-"""How commands reach the agent that runs: by its unix socket in path.data, or an address. Why they cannot, in words."""
+"""The connection of commands to a running agent, by its unix socket in path.data or an address, with messages for
+failures.
+"""
 
 import errno
 import os
@@ -20,25 +22,25 @@ def socket_of(data: Path) -> UnixSocket:
     return UnixSocket(socket_path(data.absolute()))
 
 
-PORTS = "`http.port` is 5066 of a shipper and 5067 of a sink unless it is set"
-PASSWORD = "a proxy asks for a password, which this command cannot give: ask the program itself"
-# By the status of an answer that is none.
+PORTS = "the default of `http.port` is 5066 for a shipper and 5067 for a sink"
+PASSWORD = "a proxy requires a password, which this command does not support: connect directly"
+# By the status of an error response.
 ADVICE = {
-    301: "give that URL",
-    302: "give that URL",
-    307: "give that URL",
-    308: "give that URL",
+    301: "use that URL",
+    302: "use that URL",
+    307: "use that URL",
+    308: "use that URL",
     401: PASSWORD,
-    404: f"it is another program, of an older release, or the URL has a path too many; {PORTS}",
+    404: f"it is another program, an older release, or the URL contains a path; {PORTS}",
     407: PASSWORD,
-    502: "a proxy does not reach the program: ask the program itself",
-    504: "a proxy does not reach the program: ask the program itself",
+    502: "a proxy cannot reach the program: connect directly",
+    504: "a proxy cannot reach the program: connect directly",
 }
 
 
 @contextmanager
 def errors_in_words(place: Place) -> Iterator[None]:
-    """Raise StartError for what `monitor.client` raises: what does not answer, and what to do."""
+    """Turn errors of `monitor.client` into StartError, with the place and what to do."""
     try:
         yield
     except Refused as refused:
@@ -48,19 +50,19 @@ def errors_in_words(place: Place) -> Iterator[None]:
 
 
 def not_ours(place: Place, problem: str) -> str:
-    """Return what to do about an answer that is none of a shipper or sink."""
-    words = f"{place} answers as no shipper or sink does ({problem})"
-    return f"{words}: another program has this port; {PORTS}" if isinstance(place, Address) else words
+    """Return what to do about a response that is not from a shipper or sink."""
+    words = f"{place} is not a shipper or sink ({problem})"
+    return f"{words}: another program uses this port; {PORTS}" if isinstance(place, Address) else words
 
 
 def _refused(place: Place, refused: Refused) -> str:
     if isinstance(place, Address):
-        words = f"{place} answers {refused.status}{': ' if str(refused) else ''}{refused}"
+        words = f"{place} responds {refused.status}{': ' if str(refused) else ''}{refused}"
         return f"{words}; {ADVICE[refused.status]}" if refused.status in ADVICE else words
     if refused.status == 404:
         return (
-            f"{place} does not serve this: the shipper is starting and waits for its output, is of an older release, or"
-            f" it is another program ({refused})"
+            f"{place} does not provide this: the shipper is starting and waits for its output, is an older "
+            f"release, or it is another program ({refused})"
         )
     return f"{place}: {refused}"
 
@@ -69,25 +71,24 @@ def _socket(place: UnixSocket, error: OSError) -> str:
     path = place.path
     if isinstance(error, FileNotFoundError):
         return (
-            f"there is no {path}: the shipper with this path.data is not running, runs with --once, or has "
-            "`http.socket: false`; start it (`shipper run`), or name the data directory of another one (-c FILE or "
-            "--path.data DIR)"
+            f"no {path}: the shipper with this path.data is not running, runs with --once, or has `http.socket: "
+            "false`; start it (`shipper run`), or name another data directory (-c FILE or --path.data DIR)"
         )
     if isinstance(error, ConnectionRefusedError):
-        return f"{path} was left by a shipper that has ended: start it again (`shipper run`)"
+        return f"{path} belongs to a shipper that has ended: start it again (`shipper run`)"
     if isinstance(error, ConnectionError | NotHttp):
-        return f"{path}: the connection broke off, the shipper has ended or is about to: start it again (`shipper run`)"
+        return f"{path}: connection closed, the shipper ended or is ending: start it again (`shipper run`)"
     if isinstance(error, PermissionError):
-        return f"{path} may not be opened: only the shipper's own user may; run this command as {_owner(path)}"
+        return f"{path}: permission denied: only the shipper's user may open it; run this command as {_owner(path)}"
     if error.errno == errno.ENAMETOOLONG:
         return f"{path}: {error.strerror}; {ADVICE_FOR_LENGTH}"
     if isinstance(error, TimeoutError):
-        return f"{path} does not answer: the shipper is stopped (SIGSTOP), or its machine is overloaded"
+        return f"{path} does not respond: the shipper is stopped (SIGSTOP), or its machine is overloaded"
     return f"{path}: {error.strerror or error}"
 
 
 def _owner(path: Path) -> str:
-    """Return the user to whom the socket belongs, or the nearest directory above it that can be looked at."""
+    """Return the owner of the socket, or of the nearest accessible directory above it."""
     for candidate in (path, *path.parents):
         try:
             return pwd.getpwuid(os.stat(candidate).st_uid).pw_name
@@ -100,29 +101,28 @@ def _address(place: Address, error: OSError) -> str:
     reason = error.strerror or str(error)
     match error:
         case NotHttp() if place.is_secure:
-            return f"{place}: {error}: another program has this port; {PORTS}"
+            return f"{place}: {error}: another program uses this port; {PORTS}"
         case NotHttp():
-            return f"{place}: {error}: another program has this port, or it speaks TLS (then write https://); {PORTS}"
+            return f"{place}: {error}: another program uses this port, or it requires TLS (use https://); {PORTS}"
         case ssl.SSLCertVerificationError():
             return (
-                f"{place}: its certificate is not trusted: {error.verify_message}; it is that of a proxy: ask the "
-                "program itself by http://, or name a file with the authority (SSL_CERT_FILE=ca.pem)"
+                f"{place}: certificate not trusted: {error.verify_message}; it is a proxy's: connect directly "
+                "with http://, or set its CA file (SSL_CERT_FILE=ca.pem)"
             )
         case ssl.SSLError():
             problem = (error.reason or reason).lower().replace("_", " ")
-            return f"{place}: TLS failed ({problem}): write http://, as shippers and sinks have no TLS of their own"
+            return f"{place}: TLS failed ({problem}): use http://, as shippers and sinks do not provide TLS"
         case socket.gaierror():
-            return f"{place}: {reason}: correct the host's name, or give its address"
+            return f"{place}: {reason}: correct the host name, or use its address"
         case ConnectionRefusedError():
             return (
-                f"{place} cannot be reached: {reason}: no program listens there. Start it with `http.enabled: true`, "
-                f"and to be asked by other hosts with `http.host: 0.0.0.0`; {PORTS}"
+                f"{place} is unreachable: {reason}: no program listens there. Start it with `http.enabled: true`, "
+                f"and for access from other hosts with `http.host: 0.0.0.0`; {PORTS}"
             )
         case ConnectionError():
-            return f"{place}: {reason}: the program is about to end, or another one has this port; {PORTS}"
+            return f"{place}: {reason}: the program is ending, or another one uses this port; {PORTS}"
         case TimeoutError():
             return (
-                f"{place} does not answer in time: its host is down, a firewall drops what is sent to this port, or "
-                "the program hangs"
+                f"{place} does not respond in time: its host is down, a firewall blocks this port, or the program hangs"
             )
-    return f"{place} cannot be reached: {reason}: check the address, and the network between"
+    return f"{place} is unreachable: {reason}: check the address and the network"

@@ -1,4 +1,6 @@
-"""Takes a snapshot every two seconds on a thread of its own, or fewer where one takes long for very many open files."""
+"""Takes a snapshot every two seconds on a separate thread; less often if one takes long because of very many open
+files.
+"""
 
 import logging
 import threading
@@ -12,12 +14,13 @@ from log_shipper.shipper.monitor.snapshot import Snapshot
 logger = logging.getLogger(__name__)
 
 INTERVAL = 2.0  # seconds
-MAX_SHARE = 0.1  # of the time
+MAX_SHARE = 0.1  # maximum share of time
 
 
 class Sampler:
-    """`take` makes a snapshot, and `taken` is called when it is there. `latest` is replaced as a whole: any thread may
-    read it."""
+    """The sampler. `take` creates a snapshot, and `taken` is called with it. `latest` is replaced as a whole, so any
+    thread may read it.
+    """
 
     def __init__(self, take: Callable[[], Snapshot], taken: Callable[[], object] = lambda: None) -> None:
         self._take = take
@@ -50,5 +53,5 @@ class Sampler:
                 self.step()
             except Exception:
                 if self._failures.is_due():
-                    logger.exception("the state of the shipper cannot be sampled: /status and /metrics are out of date")
+                    logger.exception("sampling the shipper's state failed: /status and /metrics are out of date")
             self._stopping.wait(max(INTERVAL, (time.monotonic() - began) / MAX_SHARE))

@@ -1,4 +1,4 @@
-"""Ten minutes of the agent, as the charts show them: each point is two seconds. The memory is bounded."""
+"""The last ten minutes of the agent for charts, in points of two seconds, in bounded memory."""
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ Value = float | None  # None: unknown
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of a chart. `value` makes its point of the snapshots at the begin and the end of the step."""
+    """One line of a chart. `value` computes a point from the snapshots at the start and end of its two seconds."""
 
     id: str
     label: str
@@ -41,7 +41,7 @@ def _a_second(counter: Callable[[Snapshot], int]) -> Callable[[Snapshot, Snapsho
 CHARTS = (
     Chart(
         "events",
-        "Events a second",
+        "Events per second",
         "events/s",
         (
             Line("read", "read", _a_second(lambda snapshot: snapshot.metrics.events_read)),
@@ -60,7 +60,7 @@ CHARTS = (
 
 
 class Series:
-    """Written by the sampler's thread, read by any: `values` copies."""
+    """The points, written by the sampler's thread, and read by any: `values` copies."""
 
     def __init__(self) -> None:
         self._points: dict[tuple[str, str], deque[Value]] = {
@@ -70,8 +70,9 @@ class Series:
         self.until = 0.0  # unix time of the last point
 
     def add(self, snapshot: Snapshot) -> None:
-        """Add a point if its two seconds have passed. For a longer time without snapshots, as on a machine that was
-        suspended, unknown points are added."""
+        """Add a point if its two seconds have passed. After a longer gap, such as a suspended machine, unknown points
+        are added.
+        """
         before = self._before
         if before is None:
             self._before = snapshot
@@ -87,14 +88,14 @@ class Series:
         self._before, self.until = snapshot, snapshot.time
 
     def values(self) -> Mapping[tuple[str, str], list[Value]]:
-        """Return the points, oldest first; of all lines equally many."""
+        """Return the points, oldest first; all lines have the same number."""
         copies = {name: list(points) for name, points in self._points.items()}
         length = min(len(points) for points in copies.values())  # a point may be added meanwhile
         return {name: points[len(points) - length :] for name, points in copies.items()}
 
 
 class Rates:
-    """How fast counters rose over the last ten seconds."""
+    """Rates of counters over the last ten seconds."""
 
     def __init__(self) -> None:
         self._snapshots: deque[Snapshot] = deque()
@@ -105,7 +106,7 @@ class Rates:
             self._snapshots.popleft()
 
     def of(self, counter: Callable[[Snapshot], int]) -> float | None:
-        """Return the rate a second; None while it is not known."""
+        """Return the rate per second; None while unknown."""
         snapshots = list(self._snapshots)
         if len(snapshots) < 2:
             return None

@@ -1,4 +1,4 @@
-"""Where the state of the agent is served: at the configured address, and at the socket in path.data."""
+"""The servers of the agent's state: at the configured address, and on the socket in path.data."""
 
 import errno
 import logging
@@ -15,8 +15,9 @@ logger = logging.getLogger(__name__)
 
 
 class Serving:
-    """Each place has a server of its own, so that clients of one take nothing from the other: `routes` are those of the
-    configured address, `own_routes` those of the socket in path.data. `names` are hosts by which it may be asked."""
+    """The servers. Each place has its own, so that clients of one do not slow the other: `routes` belong to the
+    configured address, `own_routes` to the socket in path.data. `names` are allowed host names.
+    """
 
     def __init__(
         self,
@@ -32,7 +33,7 @@ class Serving:
         self._servers: list[HttpServer] = []
 
     def listen(self) -> None:
-        """Serve at the configured address, if that is wanted. Raises StartError."""
+        """Serve at the configured address, if any. Raises StartError."""
         if self._http.enabled:
             try:
                 self._serve(self._listen_on_configured, self._routes)
@@ -40,14 +41,14 @@ class Serving:
                 raise StartError(_cannot_listen(self._http, error)) from error
 
     def listen_at(self, path: Path) -> None:
-        """Serve at the socket in path.data, if that is wanted and possible."""
+        """Serve on the socket in path.data, if enabled and possible."""
         if self._http.socket:
             try:
                 self._serve(lambda server: server.listen_at(path), self._own_routes)
             except OSError as error:
                 logger.warning(
-                    "'shipper top' and 'shipper tap' cannot connect, as there is no socket in path.data: %s; %s"
-                    "http.socket: false leaves it out",
+                    "'shipper top' and 'shipper tap' cannot connect, because path.data has no socket: %s; %sto "
+                    "disable the socket, set http.socket: false",
                     _in_words(error),
                     f"{ADVICE_FOR_LENGTH}; " if error.errno == errno.ENAMETOOLONG else "",
                 )
@@ -78,14 +79,14 @@ def _cannot_listen(http: HttpConfig, error: OSError) -> str:
     place = f"{http.host}:{http.port}"
     if error.errno == errno.EADDRINUSE:
         return (
-            f"http.port: {place} is taken by another process, perhaps a second shipper, or this one twice: stop "
-            "it, or set another http.port"
+            f"http.port: {place} is in use by another process, perhaps another shipper: stop it, or set another "
+            "http.port"
         )
     if isinstance(error, socket.gaierror):
         return f"http.host: {http.host!r} is not a name of this host: {error.strerror}; set localhost, or an address"
     return (
-        f"http.host: cannot listen on {place}: {_in_words(error)}; set http.host and http.port to what this host has, "
-        "or http.enabled: false"
+        f"http.host: cannot listen on {place}: {_in_words(error)}; set http.host and http.port to an address of "
+        "this host, or http.enabled: false"
     )
 
 

@@ -1,4 +1,4 @@
-"""What is known of the agent at one moment, as values that never change: everything that is shown is made of it."""
+"""The state of the agent at one moment, as immutable values: everything shown is derived from it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,8 +10,8 @@ from log_shipper.shipper.pipeline.letter_counts import LetterCount
 
 @dataclass(frozen=True, slots=True)
 class FileLag:
-    """A file of which bytes are not acknowledged. `oldest`: seconds since the oldest of its batches in flight was
-    read; None if there is none."""
+    """A file with unacknowledged bytes. `oldest`: age in seconds of its oldest batch in flight; None if there is
+    none."""
 
     path: str
     input_id: str
@@ -21,7 +21,7 @@ class FileLag:
 
 @dataclass(frozen=True, slots=True)
 class InputFigures:
-    """`oldest`: as in FileLag, of all of its files."""
+    """An input; `oldest` as in FileLag, over all its files."""
 
     id: str
     type: str
@@ -34,8 +34,9 @@ class InputFigures:
 
 @dataclass(frozen=True, slots=True)
 class OutputFigures:
-    """`reached`: it answered once; `problem`: the last error in words, while `failing`; `errors` by name; `waiting`:
-    the topics that wait, with the reason."""
+    """The output. `reached`: it has responded once; `problem`: the last error, while `failing`; `errors` by name;
+    `waiting`: blocked topics, with the reason.
+    """
 
     kind: str = ""
     reached: bool = False
@@ -65,7 +66,7 @@ class RegistryFigures:
 
 @dataclass(frozen=True, slots=True)
 class KubernetesFigures:
-    """What the watches of all API servers did since the start; `pods` are known now, `errors` by kind."""
+    """The activity of all API server watches since the start; `pods` are known now, `errors` by kind."""
 
     pods: int
     lists: int
@@ -84,9 +85,10 @@ class DiskSpace:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """`time` is unix time, `monotonic` for differences. `files` are the furthest behind, at most 20, `behind` the bytes
-    of all; `oldest` as in FileLag, of all files. `silent`: seconds since the reading loop made progress. `reads`: how
-    often a file was read."""
+    """The agent. `time` is unix time, `monotonic` for differences. `files`: the 20 furthest behind; `behind`: bytes of
+    all files; `oldest` as in FileLag, of all files. `silent`: seconds since the reading loop made progress. `reads`:
+    number of reads.
+    """
 
     time: float
     monotonic: float
@@ -113,6 +115,6 @@ class Snapshot:
     silent: float
     disk: DiskSpace | None
     kubernetes: KubernetesFigures | None = None
-    containers: ContainerCounts | None = None  # without autodiscover there are none
-    disk_queue: DiskQueueFigures | None = None  # where nothing is kept on disk there are none
-    refused_for_containers: Sequence[str] = ()  # now, in words
+    containers: ContainerCounts | None = None  # none without autodiscover
+    disk_queue: DiskQueueFigures | None = None  # none without a queue on disk
+    refused_for_containers: Sequence[str] = ()  # current problems

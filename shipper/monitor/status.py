@@ -1,4 +1,4 @@
-"""The document at /status, which the page and `shipper top` draw. The sink's has the same shape."""
+"""The document at /status, for the page and `shipper top`. The sink's has the same form."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from log_shipper.shipper.monitor.snapshot import InputFigures, Snapshot
 
 @dataclass(frozen=True, slots=True)
 class AgentIdentity:
-    """`name` and `id` of the agent, `host` the host's; `started` in unix time."""
+    """The agent's `name` and `id`, its `host`, and `started` in unix time."""
 
     name: str
     host: str
@@ -24,7 +24,7 @@ class AgentIdentity:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """`counts`: it only rises, so it has a rate."""
+    """A figure; `counts`: it only rises, so it has a rate."""
 
     id: str
     label: str
@@ -84,7 +84,7 @@ def _figures(snapshot: Snapshot, rates: Rates) -> Iterable[Document]:
     yield {**AGE, "value": round(snapshot.oldest or 0.0, 1)}
     if (queue := snapshot.disk_queue) is not None:
         yield {"id": "queue_disk_bytes", "label": "Queue on disk", "value": queue.bytes, "unit": "bytes"}
-        waiting = {"id": "queue_disk_waiting_events", "label": "Events that wait on disk", "unit": "events"}
+        waiting = {"id": "queue_disk_waiting_events", "label": "Events waiting on disk", "unit": "events"}
         yield {**waiting, "value": queue.waiting_events}
     if snapshot.kubernetes is not None:
         yield {"id": "kubernetes_pods", "label": "Pods known", "value": snapshot.kubernetes.pods, "unit": "pods"}
@@ -106,7 +106,7 @@ def _charts(series: Series) -> list[Document]:
 
 
 def tables(snapshot: Snapshot | None, rates: Rates, errors: Sequence[RecentMessage]) -> list[Document]:
-    """Return the tables in the order of the page: what is behind, what went wrong, and the inputs."""
+    """Return the tables in the order of the page: lag, errors, inputs."""
     return [*_troubles(snapshot, errors), *_parts(snapshot, rates)]
 
 
@@ -162,7 +162,7 @@ def _parts(snapshot: Snapshot | None, rates: Rates) -> list[Document]:
                 ("id", "Input", "text"),
                 ("type", "Type", "text"),
                 ("events", "Events read", "number"),
-                ("rate", "Events a second", "number"),
+                ("rate", "Events per second", "number"),
                 ("behind", "Behind", "bytes"),
                 ("files", "Files open", "number"),
             ),
@@ -170,8 +170,8 @@ def _parts(snapshot: Snapshot | None, rates: Rates) -> list[Document]:
         ),
         table(
             "topics",
-            "Topics that wait",
-            "No topic waits.",
+            "Blocked topics",
+            "No topic is blocked.",
             (("topic", "Topic", "text"), ("reason", "Reason", "text")),
             list(snapshot.output.waiting.items()) if snapshot else [],
         ),

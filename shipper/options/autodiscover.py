@@ -1,4 +1,4 @@
-"""`autodiscover`: inputs that are made for containers as they come and go."""
+"""`autodiscover`: inputs for containers as they start and stop."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -17,16 +17,16 @@ PROVIDERS = Kinds(
 
 
 def has_providers(root: Section) -> bool:
-    """True if a configuration needs no inputs, because it has providers of them."""
+    """Return True if a configuration needs no inputs because it has providers."""
     return any(node_at(root, f"{dialect}.autodiscover.providers") is not None for dialect in ("filebeat", "shipper"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AutodiscoverConfig:
     since: ClassVar = "0.2"
-    enabled: bool = field(default=True, metadata={"doc": "Whether containers are discovered."})
+    enabled: bool = field(default=True, metadata={"doc": "Whether containers are discovered and their logs read."})
     providers: tuple[Any, ...] = field(
-        default=(), metadata={"doc": "Where containers are known from.", "read_as": PROVIDERS}
+        default=(), metadata={"doc": "The sources of containers: Docker or Kubernetes.", "read_as": PROVIDERS}
     )
 
     def converted(self) -> "AutodiscoverConfig":

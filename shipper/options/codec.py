@@ -1,4 +1,4 @@
-"""`codec` of an output: what the payload of a record is."""
+"""`codec` of an output: the payload of records."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -19,9 +19,9 @@ def format_string(text: str) -> Iterator[Finding]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JsonCodec:
-    pretty: bool = field(default=False, metadata={"doc": "Writes each record over several indented lines."})
+    pretty: bool = field(default=False, metadata={"doc": "Indents records over several lines."})
     escape_html: bool = field(
-        default=False, metadata={"doc": "Writes `<`, `>` and `&` in texts as `\\u003c` and the like."}
+        default=False, metadata={"doc": "Writes `<`, `>` and `&` in strings as `\\u003c` and the like."}
     )
 
 
@@ -29,8 +29,8 @@ class JsonCodec:
 class FormatCodec:
     string: str = field(
         metadata={
-            "doc": "The payload: a format string, as `%{[message]}` for the line as it is. An event that has no text"
-            " for it goes to the dead letter.",
+            "doc": "The payload, a format string: `%{[message]}` for the plain line. Events without a value for it go "
+            "to the dead letter.",
             "since": "0.2",
             "check": format_string,
         }
@@ -39,9 +39,9 @@ class FormatCodec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodecConfig:
-    json: JsonCodec | None = field(default=None, metadata={"doc": "Records are JSON, which is the default."})
-    format: FormatCodec | None = field(default=None, metadata={"doc": "Records are texts."})
+    json: JsonCodec | None = field(default=None, metadata={"doc": "JSON records, the default."})
+    format: FormatCodec | None = field(default=None, metadata={"doc": "Text records."})
 
     def check(self) -> Iterator[Finding]:
         if self.json is not None and self.format is not None:
-            yield "format", "codec.json is given too; give one of the two"
+            yield "format", "conflicts with codec.json; set only one of them"

@@ -27,48 +27,50 @@ _CIDR = re.compile(r"[^/%]+/\d{1,3}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConditionConfig:
-    """Exactly one of its options is given. Maps are by field, as nested objects."""
+    """A condition: exactly one of its options is set. Maps are by field, as nested objects."""
 
     since: ClassVar = "0.2"
     as_in: ClassVar = "when.equals: {http.response.code: 200}"
     equals: dict[str, Any] = field(
         default_factory=dict,
         metadata={
-            "doc": "Fields that have exactly these values: texts, whole numbers, true or false. A number "
-            "is equal to a text that is the same number."
+            "doc": "Fields that equal these values: strings, integers or booleans. A string of digits equals the same "
+            "number."
         },
     )
     contains: dict[str, Any] = field(
         default_factory=dict,
-        metadata={"doc": "Texts or numbers that contain these texts, or lists with one that does."},
+        metadata={"doc": "Fields (strings, numbers, or lists of them) that contain these strings."},
     )
     regexp: dict[str, Any] = field(
         default_factory=dict,
-        metadata={"doc": "Texts or numbers that match these regular expressions, or lists with one that does."},
+        metadata={"doc": "Fields (strings, numbers, or lists of them) that match these regular expressions."},
     )
     range: dict[str, Any] = field(
         default_factory=dict,
-        metadata={"doc": "Numbers, and texts that are numbers, within bounds: lt, lte, gt, gte below each field."},
+        metadata={"doc": "Numeric fields within bounds: lt, lte, gt or gte below each field."},
     )
     network: dict[str, Any] = field(
         default_factory=dict,
-        metadata={"doc": f"Addresses within networks, each in CIDR notation or one of {', '.join(NETWORKS)}."},
+        metadata={
+            "doc": f"Fields with an IP address within these networks: CIDR notation or one of {', '.join(NETWORKS)}."
+        },
     )
     has_fields: tuple[str, ...] = field(default=(), metadata={"doc": "Fields that must all exist."})
     all_of: "tuple[ConditionConfig, ...]" = field(
-        default=(), metadata={"key": "and", "doc": "Conditions that must all be met.", "recursive": True}
+        default=(), metadata={"key": "and", "doc": "Conditions that must all be true.", "recursive": True}
     )
     any_of: "tuple[ConditionConfig, ...]" = field(
-        default=(), metadata={"key": "or", "doc": "Conditions of which at least one must be met.", "recursive": True}
+        default=(), metadata={"key": "or", "doc": "Conditions of which at least one must be true.", "recursive": True}
     )
     none_of: "ConditionConfig | None" = field(
-        default=None, metadata={"key": "not", "doc": "A condition that must not be met.", "recursive": True}
+        default=None, metadata={"key": "not", "doc": "A condition that must be false.", "recursive": True}
     )
 
     def check(self) -> Iterator[Finding]:
         given = [option.name for option in fields(self) if getattr(self, option.name) not in (None, (), {})]
         if len(given) != 1:
-            yield "", "must be one condition; combine several with 'and:' or 'or:'" if given else "is empty"
+            yield "", "must be a single condition; combine several with 'and:' or 'or:'" if given else "is empty"
         elif given[0] in _CHECKS:
             for name, value in flat(getattr(self, given[0])):
                 yield from ((f"{given[0]}.{name}", fault) for fault in _CHECKS[given[0]](name, value))
@@ -94,11 +96,11 @@ def flat(nested: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]
 
 
 def number_of(value: Any) -> float | None:
-    """Return the value of a number, or of a text that is one, as "404", "-0.5" or "1e3"; None for anything else."""
+    """Return the value of a number, or of a numeric string such as "404", "-0.5" or "1e3"; None for anything else."""
     if not isinstance(value, str):
         return value if isinstance(value, int | float) and not isinstance(value, bool) else None
     try:
-        # Python takes more for a number than is written in logs.
+        # Python accepts number formats that do not occur in logs.
         return None if "_" in value or value != value.strip() else float(value)
     except ValueError:
         return None
@@ -106,12 +108,12 @@ def number_of(value: Any) -> float | None:
 
 def _equals(_: str, value: Any) -> Iterator[str]:
     if not isinstance(value, str | int):
-        yield "must be a text, a whole number, true or false"
+        yield "must be a string, an integer, true or false"
 
 
 def _contains(_: str, value: Any) -> Iterator[str]:
     if not isinstance(value, str):
-        yield "must be a text; put it in quotes" if isinstance(value, int | float) else "must be a text"
+        yield "must be a string; put it in quotes" if isinstance(value, int | float) else "must be a string"
 
 
 def _regexp(name: str, value: Any) -> Iterator[str]:
@@ -125,7 +127,7 @@ def _regexp(name: str, value: Any) -> Iterator[str]:
 
 def _range(name: str, value: Any) -> Iterator[str]:
     if not name.endswith(tuple(f".{name_of_bound}" for name_of_bound in BOUNDS)):
-        yield f"must be a bound below a field, as in 'http.response.code.gte: 400'; the bounds are {', '.join(BOUNDS)}"
+        yield f"must be a bound below a field, as in 'http.response.code.gte: 400'; bounds are {', '.join(BOUNDS)}"
     elif number_of(value) is None:
         yield f"{value!r} must be a number"
 
@@ -139,7 +141,7 @@ def _network(_: str, value: Any) -> Iterator[str]:
 
 
 def network_faults(network: Any) -> Iterator[str]:
-    """Yield what is wrong with the name of a network."""
+    """Yield what is wrong with a network's name."""
     if network not in NETWORKS and not _is_cidr(network):
         yield f"{network!r} is not a network; write 192.0.2.0/24, 2001:db8::/32, or one of: {', '.join(NETWORKS)}"
 

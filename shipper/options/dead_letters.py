@@ -1,4 +1,4 @@
-"""`dead_letter`: what happens to events that the output refuses permanently."""
+"""`dead_letter`: events that the output rejects permanently."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -11,7 +11,8 @@ from log_shipper.shipper.options.topics import topic_name
 class LetterTopicConfig:
     topic: str = field(
         metadata={
-            "doc": "The topic for the letters, at the brokers of output.kafka. What it refuses goes to the file.",
+            "doc": "The topic of dead letters, on the brokers of output.kafka. Letters that the topic refuses go to "
+            "the file.",
             "check": topic_name,
         }
     )
@@ -23,11 +24,11 @@ class LettersConfig:
     rotate_every: Size = field(
         default=100 * 1024**2,
         metadata={
-            "doc": "The size from which on dead_letter.ndjson in path.data is renamed to dead_letter-TIME.ndjson. The "
-            "shipper never deletes one.",
+            "doc": "The size at which dead_letter.ndjson in path.data is renamed to dead_letter-TIME.ndjson. The "
+            "shipper never deletes these files.",
             "min": 1024,
         },
     )
     kafka: LetterTopicConfig | None = field(
-        default=None, metadata={"doc": "Sends the letters to a Kafka topic; they stay in the file when absent."}
+        default=None, metadata={"doc": "Sends dead letters to a Kafka topic instead of the file."}
     )

@@ -1,4 +1,4 @@
-"""Options of what asks name servers: where these are, and how long answers are kept."""
+"""Options of DNS look-ups: name servers and cache times."""
 
 import ipaddress
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from log_shipper.config.text.units import Duration
 
 @dataclass(frozen=True, slots=True)
 class Nameserver:
-    """`host` is an address, or a name that the system resolves."""
+    """A name server; `host` is an address, or a name that the system resolves."""
 
     host: str
     port: int | None
@@ -30,7 +30,7 @@ def nameserver(text: str) -> Nameserver:
         host, port = text, ""
     host = host.removeprefix("[").removesuffix("]")
     if not host or (":" in host and not _is_address(host)) or (colon and port and not port.isdecimal()):
-        raise ValueError(f"{text!r} is not a name server; write an address, or address:port")
+        raise ValueError(f"{text!r} is not a name server; write ADDRESS or ADDRESS:PORT")
     return Nameserver(host, int(port) if port else None)
 
 
@@ -47,11 +47,11 @@ class SuccessCacheConfig:
     ignored: ClassVar = {"capacity.initial": "the cache grows as needed"}
     enabled: bool = field(default=True, metadata={"doc": "Whether answers are cached."})
     capacity: int = field(
-        default=10000, metadata={"key": "capacity.max", "doc": "The most answers that are cached.", "min": 1}
+        default=10000, metadata={"key": "capacity.max", "doc": "Maximum number of cached answers.", "min": 1}
     )
     min_ttl: Duration = field(
         default=60.0,
-        metadata={"doc": "The shortest time that an answer is cached, if its own time to live is shorter."},
+        metadata={"doc": "The minimum time that an answer is cached, whatever its time to live."},
     )
 
     def check(self) -> Iterator[Finding]:
@@ -64,7 +64,7 @@ class FailureCacheConfig:
     ignored: ClassVar = SuccessCacheConfig.ignored
     enabled: bool = field(default=True, metadata={"doc": "Whether failures are cached."})
     capacity: int = field(
-        default=10000, metadata={"key": "capacity.max", "doc": "The most failures that are cached.", "min": 1}
+        default=10000, metadata={"key": "capacity.max", "doc": "Maximum number of cached failures.", "min": 1}
     )
     ttl: Duration = field(default=60.0, metadata={"doc": "How long a failure is cached."})
 

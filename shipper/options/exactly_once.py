@@ -1,5 +1,6 @@
-"""What `output.kafka.delivery: exactly_once` cannot be combined with: what is read or sent so that a position does not
-show which records are there."""
+"""Options that `output.kafka.delivery: exactly_once` excludes, because a position would no longer identify the records
+sent.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -18,8 +19,9 @@ def conflicts(
     *,
     on_disk: bool = False,
 ) -> Iterator[Finding]:
-    """Yield what exactly_once cannot be combined with. `processors`: the lists of them by dotted path. `hosts`: the
-    brokers of the output. `on_disk`: all that is read passes through a queue on disk."""
+    """Yield conflicts with exactly_once. `processors`: the lists of processors by dotted path. `hosts`: the brokers of
+    the output. `on_disk`: all events pass through a queue on disk.
+    """
     inputs, brokers = list(inputs), set(hosts)
     for index, feed in feeds_of(inputs):
         if feed.enabled and feed.type == "kafka":
@@ -27,20 +29,22 @@ def conflicts(
             if on_disk:
                 yield (
                     "queue.disk",
-                    "exactly_once commits the offsets of an input of type kafka with its records, which must not wait "
-                    f"on disk in between: remove queue.disk, for the topic is the queue, {_OR}",
+                    (
+                        "exactly_once commits a kafka input's offsets together with its records, and a queue on disk "
+                        f"would delay them: remove queue.disk, {_OR}"
+                    ),
                 )
     for index, item in enumerate(inputs):
         if item.enabled and item.type == "stdin":
-            yield f"inputs[{index}].type", f"exactly_once needs files: stdin cannot be read again; read a file, {_OR}"
+            yield f"inputs[{index}].type", f"exactly_once cannot re-read stdin: read a file instead, {_OR}"
     for where, items in processors.items():
         for processor in _all_of(items):
             if processor.name == "dns" and processor.order == "free":
-                yield where, f"exactly_once needs the order of a file: set dns.order: kept, {_OR}"
+                yield where, f"exactly_once needs events in file order: set dns.order: kept, {_OR}"
             if processor.name == "decompress_gzip_field":
                 yield (
                     where,
-                    f"exactly_once cannot send a batch in pieces, as decompress_gzip_field needs: remove it, {_OR}",
+                    f"exactly_once cannot split a batch, as decompress_gzip_field requires: remove it, {_OR}",
                 )
 
 
@@ -49,19 +53,23 @@ def _of_kafka(feed: Any, brokers: set[str]) -> Iterator[Finding]:
     if feed.isolation_level != "read_committed":
         yield (
             "isolation_level",
-            "exactly_once needs read_committed: a member that takes over a partition must see the offsets of "
-            f"transactions that are still open; set it, {_OR}",
+            (
+                "exactly_once needs read_committed, so that the next owner of a partition sees offsets of open "
+                f"transactions: set it, {_OR}"
+            ),
         )
     if brokers and brokers.isdisjoint(feed.hosts):
         yield (
             "hosts",
-            "exactly_once commits the offsets with the records, which only one cluster can do: name the brokers of "
-            f"output.kafka.hosts, {_OR}",
+            (
+                "exactly_once commits offsets and records in one transaction, so that both must be on the same "
+                f"cluster: name the brokers of output.kafka.hosts, {_OR}"
+            ),
         )
 
 
 def _all_of(items: Iterable[Any]) -> Iterator[Any]:
-    """Yield the processors, also those in branches."""
+    """Yield the processors, including those in branches."""
     for item in items:
         if isinstance(item, Branch):
             yield from _all_of((*item.then, *item.otherwise))

@@ -1,4 +1,4 @@
-"""Inputs that read no files (feeds): what their options have in common."""
+"""Common options of feeds: inputs that read no files."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
@@ -13,13 +13,13 @@ from log_shipper.shipper.reader.base import ParserConfig
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedConfig(EveryInput, ABC):
-    """Each type of feed has a class of its own, whose `type` has its name."""
+    """Base of feeds; each type has its own class, whose `type` holds the name."""
 
-    type: str = field(default="", metadata={"doc": "The type of input."})
+    type: str = field(default="", metadata={"doc": "The input type."})
     id: str = field(
         default="",
         metadata={
-            "doc": "The input's own name; positions are stored under it. Derived from what is read when absent.",
+            "doc": "Unique id; positions are stored under it. By default derived from the source.",
             "check": own_id,
         },
     )
@@ -28,11 +28,11 @@ class FeedConfig(EveryInput, ABC):
     @property
     @abstractmethod
     def reads(self) -> tuple[str, ...]:
-        """Return what is read, in words, as in "udp 0.0.0.0:514": shown to the user, and what an id is derived from."""
+        """Return the source, such as "udp 0.0.0.0:514", for messages and for deriving an id."""
 
     @property
     def parsers(self) -> tuple[ParserConfig, ...]:
-        """Return the parsers of messages; a type with that option has a field of this name."""
+        """Return the parsers of messages; a type that supports the option has a field of this name."""
         return ()
 
     @property
@@ -47,14 +47,14 @@ AnyInput = InputConfig | FeedConfig
 
 
 def files_of(inputs: Iterable[AnyInput]) -> Iterator[tuple[int, InputConfig]]:
-    """Yield the inputs that read files, with their numbers in the list."""
+    """Yield the inputs that read files, with their index in the list."""
     for index, item in enumerate(inputs):
         if isinstance(item, InputConfig):
             yield index, item
 
 
 def feeds_of(inputs: Iterable[AnyInput]) -> Iterator[tuple[int, FeedConfig]]:
-    """Yield the inputs that read no files, with their numbers in the list."""
+    """Yield the inputs that read no files, with their index in the list."""
     for index, item in enumerate(inputs):
         if isinstance(item, FeedConfig):
             yield index, item

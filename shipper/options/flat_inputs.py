@@ -1,5 +1,6 @@
-"""The input types with Filebeat's older, flat option names: `log`, `container` and `stdin`. Each becomes an
-InputConfig."""
+"""The input types with Filebeat's older flat option names: `log`, `container` and `stdin`. Each is converted to an
+InputConfig.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -50,7 +51,7 @@ class JsonSection(JsonOptions):
     """`json.*`, which becomes the parser, even if it is `{}`."""
 
     keys_under_root: bool = field(
-        default=False, metadata={"doc": "Puts the members at the top level of the event; otherwise below `json`."}
+        default=False, metadata={"doc": "Puts the members at the top level of the event instead of below `json`."}
     )
 
     def converted(self) -> NdjsonConfig:
@@ -67,7 +68,7 @@ class JsonSection(JsonOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlatInput(LineInput):
-    """The options that all of them share."""
+    """The options of all flat input types."""
 
     ignored: ClassVar = filebeat.FLAT_IGNORED
     max_bytes: Size = field(default=10 * 1024**2, metadata=MESSAGE_LIMIT)
@@ -75,7 +76,7 @@ class FlatInput(LineInput):
         default=None,
         metadata={
             "since": "0.2",
-            "doc": "Parses lines as JSON, before `multiline`; `{}` turns it on too.",
+            "doc": "Parses lines as JSON, before `multiline`; `{}` also enables it.",
             "read_as": JsonSection,
             "null": "absent",
         },
@@ -87,7 +88,7 @@ class FlatInput(LineInput):
         return tuple(parser for parser in (self.json, self.multiline) if parser is not None)
 
     def check_lines(self) -> Iterator[Finding]:
-        """Yield what is wrong with options that all of these types share."""
+        """Yield errors in the options of all these types."""
         yield from check_terminator(self.encoding, self.line_terminator)
         if self.json is None or self.json.message_key:
             return
@@ -95,17 +96,17 @@ class FlatInput(LineInput):
         for name in needing:
             yield (
                 "json.message_key",
-                f"missing; {name} needs it: name the JSON member that is the message, as in 'message_key: log'",
+                f"missing; {name} needs the JSON member that holds the message, as in 'message_key: log'",
             )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogInput(FlatInput):
     here: ClassVar = filebeat.LOG_NAMES
-    type: InputType = field(default="log", metadata={"doc": "The type of input."})
+    type: InputType = field(default="log", metadata={"doc": "The input type."})
     id: str | None = field(
         default=None,
-        metadata={"doc": "The input's own name; derived from type and paths when absent.", "check": not_blank},
+        metadata={"doc": "Unique id; derived from type and paths when absent.", "check": not_blank},
     )
     paths: tuple[str, ...] = field(metadata=PATHS)
     scan_frequency: Duration = field(default=10.0, metadata=SCAN_INTERVAL)
@@ -120,7 +121,7 @@ class LogInput(FlatInput):
     )
     ignore_older: Duration = field(default=0.0, metadata=IGNORE_OLDER)
     tail_files: bool = field(
-        default=False, metadata={"doc": "Starts reading at the end of files that are seen for the first time."}
+        default=False, metadata={"doc": "Starts at the end of new files instead of their beginning."}
     )
     harvester_limit: int = field(default=0, metadata=HARVESTER_LIMIT)
     close_inactive: Duration = field(default=300.0, metadata=CLOSE_INACTIVE)
@@ -173,8 +174,8 @@ class LogInput(FlatInput):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StdinInput(FlatInput):
     here: ClassVar = filebeat.STDIN_NAMES
-    type: InputType = field(default="stdin", metadata={"doc": "The type of input; it must be the only enabled one."})
-    id: str = field(default="stdin", metadata={"doc": "The input's own name.", "check": not_blank})
+    type: InputType = field(default="stdin", metadata={"doc": "The input type; no other input may be enabled."})
+    id: str = field(default="stdin", metadata={"doc": "Unique id.", "check": not_blank})
 
     def check(self) -> Iterator[Finding]:
         yield from self.check_lines()
@@ -192,21 +193,19 @@ class StdinInput(FlatInput):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerInput(LogInput):
-    """The files that a container runtime writes: `type: log` with the parser `container` first."""
+    """Log files of container runtimes: `type: log`, with the parser `container` first."""
 
-    type: InputType = field(default="container", metadata={"doc": "The type of input."})
+    type: InputType = field(default="container", metadata={"doc": "The input type."})
     symlinks: bool = field(
         default=True,
-        metadata={"doc": "Whether symbolic links are followed; /var/log/containers contains nothing else."},
+        metadata={"doc": "Whether symbolic links are followed; /var/log/containers contains only links."},
     )
-    stream: ContainerStream = field(
-        default="all", metadata={"since": "0.2", "doc": "The stream whose lines are shipped."}
-    )
+    stream: ContainerStream = field(default="all", metadata={"since": "0.2", "doc": "The stream to ship."})
     format: Literal["auto", "docker", "cri"] = field(
         default="auto",
         metadata={
             "since": "0.2",
-            "doc": "How the runtime writes lines: JSON (docker) or text (cri); auto detects it for each line.",
+            "doc": "The log format of the runtime: JSON (docker) or text (cri); auto detects it for each line.",
         },
     )
 
@@ -215,5 +214,5 @@ class ContainerInput(LogInput):
 
     @property
     def parsers(self) -> tuple[ParserConfig, ...]:
-        # With its name: slots=True creates a second class, and a bare super() would refer to the first.
+        # Names the class explicitly: slots=True creates a second class, and a bare super() would refer to the first.
         return (ContainerConfig(format=self.format, stream=self.stream), *super(ContainerInput, self).parsers)

@@ -1,4 +1,4 @@
-"""`http`: what the shipper shows of itself while it runs."""
+"""`http`: the interface for status and metrics of the running shipper."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -9,18 +9,18 @@ from log_shipper.config.text.checks import Finding, not_blank
 from log_shipper.shipper.options import filebeat
 
 SOCKET = "unix://"
-HTTP = "http://"  # may stand before the name, as in Filebeat
+HTTP = "http://"  # an optional prefix, as in Filebeat
 SOCKET_FILE = "shipper.sock"  # below path.data
 
 
 def address(host: str) -> Iterator[Finding]:
     yield from not_blank(host)
     if host.startswith("npipe://"):
-        yield "", "is a named pipe of Windows; use localhost, or unix:///path for a socket"
+        yield "", "is a Windows named pipe; use localhost, or unix:///path for a socket"
     elif host.startswith(SOCKET) and not PurePath(host.removeprefix(SOCKET)).is_absolute():
         yield "", "must be an absolute path, as in unix:///run/shipper/http.sock"
     elif "://" in host.removeprefix(HTTP) and not host.startswith(SOCKET):
-        yield "", "must be a name or an address alone, as in localhost; the port is http.port"
+        yield "", "must be only a host name or address, as in localhost; set the port with http.port"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,22 +30,22 @@ class HttpConfig:
     since: ClassVar = "0.2"
     enabled: bool = field(
         default=False,
-        metadata={"doc": "Whether status, metrics and probes are served over HTTP. With `--once` only if it is set."},
+        metadata={"doc": "Serves status, metrics and probes over HTTP. With `--once`, only if set explicitly."},
     )
     host: str = field(
         default="localhost",
         metadata={
-            "doc": "The address to listen on, 0.0.0.0 for all, or unix:///path for a socket that only the shipper's "
-            "own user may open.",
+            "doc": "The address to listen on: 0.0.0.0 for all interfaces, or unix:///path for a socket that only the "
+            "shipper's user may open.",
             "check": address,
         },
     )
-    port: int = field(default=5066, metadata={"doc": "The port; 0 takes any free port.", "min": 0, "max": 65535})
+    port: int = field(default=5066, metadata={"doc": "The port; 0 picks a free one.", "min": 0, "max": 65535})
     socket: bool = field(
         default=True,
         metadata={
-            "doc": "Whether the same is served at shipper.sock in path.data, for `shipper top` and `shipper tap`. Only "
-            "the shipper's own user may open it."
+            "doc": "Also serves status and metrics on shipper.sock in path.data, for `shipper top` and `shipper tap`. "
+            "Only the shipper's user may open it."
         },
     )
 
@@ -54,5 +54,5 @@ class HttpConfig:
 
     @property
     def socket_path(self) -> str | None:
-        """Return the path of a `host` that is a unix socket."""
+        """Return the path if `host` is a unix socket."""
         return self.host.removeprefix(SOCKET) if self.host.startswith(SOCKET) else None

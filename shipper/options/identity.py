@@ -1,4 +1,4 @@
-"""`file_identity`: how an input recognises a file. YAML names one section, the program gets one value."""
+"""`file_identity`: how an input recognises a file. In YAML, it is one section; in the program, one value."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -11,20 +11,21 @@ IdentityName = Literal["default", "native", "fingerprint", "path", "inode_marker
 
 @dataclass(frozen=True, slots=True)
 class FileIdentityConfig:
-    """`default` is device and inode, confirmed by the bytes of the head and before the position.
+    """How files are identified; `default` is device and inode, confirmed by the first bytes and those before the
+    position.
 
-    `offset`, `length` (bytes) and `growing` belong to `fingerprint`, `marker` (a file's path) to `inode_marker`.
+        `offset`, `length` (bytes) and `growing` belong to `fingerprint`, `marker` (a file's path) to `inode_marker`.
     """
 
     name: IdentityName = "default"
     offset: int = 0
     length: int = 1024
     marker: str = ""
-    growing: bool = False  # read files that are too short for it, and prove what is recognised by it
+    growing: bool = False  # also read files too short for it, and verify matches with it
 
     @property
     def is_confirmed(self) -> bool:
-        """True if device and inode identify a file only where the bytes confirm it."""
+        """Return True if device and inode identify a file only if its bytes confirm it."""
         return self.name == "default" or self.growing
 
 
@@ -44,9 +45,8 @@ class FingerprintSection(EmptySection):
         default=False,
         metadata={
             "since": "0.2",
-            "doc": "Whether files that are too short for `prospector.scanner.fingerprint` are read, too. A file is "
-            "recognised as by default and, where the file of an entry is missing or was truncated, by the fingerprint "
-            "with all bytes that were shipped.",
+            "doc": "Also reads files too short for `prospector.scanner.fingerprint`. When an entry's file is missing "
+            "or truncated, candidates are compared with all bytes shipped so far.",
         },
     )
 
@@ -55,7 +55,7 @@ class FingerprintSection(EmptySection):
 class MarkerSection:
     path: str = field(
         metadata={
-            "doc": "A file whose content is unique to the device; it is used instead of the device number.",
+            "doc": "A file whose content is unique to the device; it replaces the device number.",
             "check": not_blank,
             "missing": "name the marker file, as in 'path: /logs/.shipper-marker'",
         }
@@ -64,25 +64,26 @@ class MarkerSection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileIdentitySection:
-    """`file_identity` as it is written; without any of the four it is `default`."""
+    """`file_identity` in YAML; without any of the four options it is `default`."""
 
     as_in: ClassVar = "file_identity.native: ~"
 
-    native: EmptySection | None = field(default=None, metadata={"doc": "Identifies a file by device and inode alone."})
+    native: EmptySection | None = field(default=None, metadata={"doc": "Identifies files by device and inode alone."})
     fingerprint: FingerprintSection | None = field(
-        default=None, metadata={"doc": "Identifies a file by the bytes that `prospector.scanner.fingerprint` selects."}
+        default=None,
+        metadata={"doc": "Identifies files by a hash of the bytes selected in `prospector.scanner.fingerprint`."},
     )
     path: EmptySection | None = field(
-        default=None, metadata={"doc": "Identifies a file by its path; a renamed file is read again."}
+        default=None, metadata={"doc": "Identifies files by path; a renamed file is read again."}
     )
     inode_marker: MarkerSection | None = field(
-        default=None, metadata={"doc": "Identifies a file by its inode and the content of a marker file."}
+        default=None, metadata={"doc": "Identifies files by inode and the content of a marker file."}
     )
 
     def check(self) -> Iterator[Finding]:
         given = self._given()
         for name in given[1:]:
-            yield name, f"file_identity.{given[0]} is given too; a file is identified by one of them"
+            yield name, f"conflicts with file_identity.{given[0]}; set only one of them"
 
     def converted(self) -> FileIdentityConfig:
         given = self._given()

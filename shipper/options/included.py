@@ -1,7 +1,7 @@
-"""`config.inputs`: inputs in files of their own, each file a list as below `filebeat.inputs`.
+"""`config.inputs`: inputs in separate files, each a list as below `filebeat.inputs`.
 
-They are appended to the inputs of the configuration itself before it is read, so that checks see one list. Each keeps
-the file and line where it was written.
+They are appended to the configuration's own inputs before it is read, so that checks see one list. Each keeps its file
+and line.
 """
 
 import glob
@@ -22,29 +22,28 @@ from log_shipper.config.yaml.tree import Entry, ListNode, Node, Scalar, Section,
 
 SECTIONS = ("filebeat.config.inputs", "shipper.config.inputs")
 INPUTS = ("filebeat.inputs", "shipper.inputs")
-Content = tuple[bytes, int, int] | str  # digest, mode and owner; or why there is nothing to read
+Content = tuple[bytes, int, int] | str  # digest, mode and owner; or why it is unreadable
 _LAST = 2**31  # higher than all other ranks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReloadConfig:
     since: ClassVar = "0.2"
-    enabled: bool = field(
-        default=False, metadata={"doc": "Whether changes to these files are applied while the shipper runs."}
-    )
-    period: Duration = field(default=10.0, metadata={"doc": "How often the files are checked.", "min": 0.1})
+    enabled: bool = field(default=False, metadata={"doc": "Applies changes to these files without a restart."})
+    period: Duration = field(default=10.0, metadata={"doc": "How often the files are checked for changes.", "min": 0.1})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigInputs:
-    """`path` is absolute once the whole configuration has been read."""
+    """The files to include; `path` is absolute once the whole configuration has been read."""
 
     since: ClassVar = "0.2"
-    enabled: bool = field(default=True, metadata={"doc": "Whether files of inputs are read."})
+    enabled: bool = field(default=True, metadata={"doc": "Whether input files are loaded."})
     path: str | None = field(
         default=None,
         metadata={
-            "doc": "Files with a list of inputs each: a glob, relative to path.config (the configuration's directory).",
+            "doc": "Files with lists of inputs: a glob, relative to path.config (by default the directory of the "
+            "configuration file).",
             "check": not_blank,
         },
     )
@@ -52,7 +51,7 @@ class ConfigInputs:
 
     def check(self) -> Iterator[Finding]:
         if self.reload.enabled and self.path is None:
-            yield "path", "missing; name the files to reload, as in 'path: inputs.d/*.yml'"
+            yield "path", "missing; name the files to load, as in 'path: inputs.d/*.yml'"
 
     @property
     def files_wanted(self) -> bool:
@@ -63,7 +62,7 @@ class ConfigInputs:
         return self.enabled and self.reload.enabled
 
     def files(self) -> list[Path]:
-        """Return the files that exist now, ordered by name."""
+        """Return the existing files, sorted by name."""
         return [Path(name) for name in sorted(glob.glob(self.path))] if self.enabled and self.path else []
 
     def contents(self) -> dict[Path, Content]:
@@ -81,13 +80,13 @@ def _content(file: Path) -> Content:
 
 
 def with_path(root: Section, section: str, path: str) -> Section:
-    """Return the tree with another path of files to include."""
+    """Return the tree with another path of included files."""
     entry = Entry(f"{section}.path", Scalar(path.replace("${", "$${"), "str", False, root.place), root.place, _LAST)
     return replace(root, entries=(*root.entries, entry))
 
 
 def inputs_in(rules: ConfigInputs, problems: list[Problem]) -> list[Node]:
-    """Return the inputs of those files. Faults of the files are added to `problems`."""
+    """Return the inputs of those files. Adds their errors to `problems`."""
     items: list[Node] = []
     budget = Budget()
     for file in rules.files():
@@ -101,7 +100,7 @@ def inputs_in(rules: ConfigInputs, problems: list[Problem]) -> list[Node]:
 
 
 def with_inputs(root: Section, key: str, inputs: ListNode) -> Section:
-    """Return the tree with these inputs, in the place of those that are written under the key."""
+    """Return the tree with these inputs, which replace those written under the key."""
     return replace(root, entries=(*root.entries, Entry(key, inputs, inputs.place, _LAST)))
 
 
@@ -110,7 +109,7 @@ def _named(item: Node, name: str) -> Node:
 
 
 def inputs_of(root: Section) -> tuple[str, ListNode | None]:
-    """Return the key of the inputs, and what is written there: no items if it is nothing, None if it is not a list."""
+    """Return the key of the inputs, and the items below it: none if empty, None if it is not a list."""
     for key in INPUTS:
         node = node_at(root, key)
         if node is not None and not is_null(node):
@@ -119,7 +118,7 @@ def inputs_of(root: Section) -> tuple[str, ListNode | None]:
 
 
 def node_at(root: Section, key: str) -> Node | None:
-    """Return the node at a dotted key, None if nothing is written there."""
+    """Return the node at a dotted key, or None."""
     node: Node | None = root
     for step in key.split("."):
         node = node.children(lambda *_: None).get(step) if isinstance(node, Section) else None

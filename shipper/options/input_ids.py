@@ -1,4 +1,4 @@
-"""The ids of inputs, under which positions are kept: written by the user, or derived from what the input reads."""
+"""Input ids, under which positions are stored: set by the user, or derived from the source."""
 
 import re
 from collections import Counter
@@ -19,7 +19,7 @@ class HasId(Protocol):
 
     @property
     def derived_id(self) -> str:
-        """Return the id that it has where none is written."""
+        """Return the id of an input that has none."""
 
 
 Item = TypeVar("Item", bound=HasId)
@@ -28,17 +28,17 @@ Item = TypeVar("Item", bound=HasId)
 def own_id(text: str) -> Iterator[Finding]:
     yield from not_blank(text)
     if text == WITHOUT_ID:
-        yield "", f"'{WITHOUT_ID}' is what Filebeat calls inputs without an id; choose another id"
+        yield "", f"'{WITHOUT_ID}' is Filebeat's name for inputs without an id; choose another id"
 
 
 def derived_id(type: str, reads: Iterable[str]) -> str:
-    """Return an id that depends on the type and the set of what is read, not on the order."""
+    """Return an id derived from the type and the set of sources, regardless of their order."""
     digest = sha256("\0".join(sorted(set(reads))).encode()).hex()
     return f"{type}-{digest[:8]}"
 
 
 def is_derived(input_id: str) -> bool:
-    """True if an id of an input that reads files looks like one that nobody has written."""
+    """Return True if a file input's id looks like a generated one."""
     return _DERIVED.fullmatch(input_id) is not None
 
 
@@ -47,7 +47,7 @@ def has_derived_id(item: HasId) -> bool:
 
 
 def with_distinct_ids(inputs: Sequence[Item]) -> tuple[Item, ...]:
-    """Return the inputs, of which those with the same derived id are numbered in their order."""
+    """Return the inputs; equal derived ids are numbered in order."""
     given: Counter[str] = Counter()
     distinct = []
     for item in inputs:
@@ -63,11 +63,13 @@ def _with_id(item: Any, input_id: str) -> Any:
 
 
 def kept_by_order(inputs: Sequence[HasId]) -> Iterator[Finding]:
-    """Yield the inputs whose ids `with_distinct_ids` has numbered."""
+    """Yield the inputs whose ids `with_distinct_ids` numbered."""
     for index, item in enumerate(inputs):
         if item.id.startswith(f"{item.derived_id}-"):
             yield (
                 f"[{index}].id",
-                "missing, and another input has the same paths: the positions of the two are kept by their order, of "
-                f"this one under {item.id!r}; give each an id before their order changes",
+                (
+                    "missing, although another input has the same paths: positions of both are stored by their "
+                    f"order, those of this one under {item.id!r}; set an id on each before reordering them"
+                ),
             )

@@ -1,4 +1,4 @@
-"""The inputs: `InputConfig` is `type: filestream`, and every other type becomes one."""
+"""The inputs: `InputConfig` is `type: filestream`, and every other type is converted to one."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -23,46 +23,47 @@ Compression = Literal["none", "gzip", "auto"]
 
 # Options that `type: filestream` and the older types have under different names, or with different defaults.
 PATHS: dict[str, Any] = {"doc": "Files to read: globs, including `**`.", "check": without_blanks}
-MESSAGE_LIMIT: dict[str, Any] = {"doc": "Longer messages are truncated and flagged.", "min": 1}
+MESSAGE_LIMIT: dict[str, Any] = {"doc": "Maximum message size; longer messages are truncated and flagged.", "min": 1}
 SCAN_INTERVAL: dict[str, Any] = {
-    "doc": "How often the paths are scanned; file events only make it happen sooner.",
+    "doc": "How often the paths are scanned; file events only trigger earlier scans.",
     "min": 0.001,
 }
-EXCLUDE_FILES: dict[str, Any] = {"doc": "Files whose path matches one of these are not read."}
+EXCLUDE_FILES: dict[str, Any] = {"doc": "Skips files whose path matches one of these."}
 SYMLINKS: dict[str, Any] = {"doc": "Whether symbolic links are followed."}
 RECURSIVE_GLOB: dict[str, Any] = {"doc": "Whether `**` matches directories at any depth."}
-IGNORE_OLDER: dict[str, Any] = {"doc": "Files not written to for this long are ignored; 0 turns it off."}
+IGNORE_OLDER: dict[str, Any] = {"doc": "Skips files not written to for this long; 0 disables it."}
 HARVESTER_LIMIT: dict[str, Any] = {
-    "doc": "How many files may be open at once; 0 means no limit.",
+    "doc": "Maximum number of open files; 0: no limit.",
     "unit": "files",
     "min": 0,
 }
 CLOSE_INACTIVE: dict[str, Any] = {
-    "doc": "Closes a file without new data for this long, until it has some; 0 keeps it open."
+    "doc": "Closes a file after this time without new data; new data opens it again. 0 disables it."
 }
-CLOSE_RENAMED: dict[str, Any] = {"doc": "Closes a renamed file once all of it is acknowledged."}
-CLOSE_REMOVED: dict[str, Any] = {"doc": "Closes a deleted file once all of it is acknowledged."}
-CLOSE_AT_END: dict[str, Any] = {"doc": "Closes a file as soon as its end is reached."}
+CLOSE_RENAMED: dict[str, Any] = {"doc": "Closes a renamed file once it is fully acknowledged."}
+CLOSE_REMOVED: dict[str, Any] = {"doc": "Closes a deleted file once it is fully acknowledged."}
+CLOSE_AT_END: dict[str, Any] = {"doc": "Closes a file when its end is reached."}
 CLOSE_AFTER: dict[str, Any] = {
-    "doc": "Closes a file that was open for this long; unread data of a deleted file is lost; 0 turns it off."
+    "doc": "Closes a file after this time; unread data of a deleted file is lost. 0 disables it."
 }
 CLEAN_INACTIVE: dict[str, Any] = {
-    "doc": "Forgets a file not written to for this long, even if it still exists: if it is written to again, "
-    "reading resumes; after a restart, it is read from its beginning. Checked once a minute, but not in the first ten "
-    "minutes of the host, whose clock may still be wrong. 0 or -1 turns it off."
+    "doc": "Forgets a file not written to for this long, even if it still exists: new data resumes reading, but after "
+    "a restart it is read from the start. Checked once a minute, except in the host's first ten minutes, when its "
+    "clock may be wrong. 0 or -1 disables it."
 }
-CLEAN_REMOVED: dict[str, Any] = {"doc": "Forgets a deleted file one day later; until then a copy of it is recognised."}
+CLEAN_REMOVED: dict[str, Any] = {"doc": "Forgets a deleted file after one day; until then copies of it are recognised."}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublisherPipelineConfig:
-    disable_host: bool = field(default=False, metadata={"since": "0.2", "doc": "Leaves `host.name` out of events."})
+    disable_host: bool = field(default=False, metadata={"since": "0.2", "doc": "Omits `host.name` from events."})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EveryInput:
-    """The options of every type of input. `of_first_line`: members of which a joined message has those of its first
-    line; of others the last one counts."""
+    """The options of all input types. `of_first_line`: members that a joined message takes from its first line; others
+    come from the last.
+    """
 
     of_first_line: ClassVar[tuple[str, ...]] = ("@timestamp",)
     enabled: bool = field(default=True, metadata={"doc": "Whether the input runs."})
@@ -70,27 +71,25 @@ class EveryInput:
         default=(),
         metadata={"since": "0.2", "doc": "Processors for the input's events, in order.", "read_as": PROCESSORS},
     )
-    tags: tuple[str, ...] = field(default=(), metadata={"doc": "Added to each event's `tags`."})
-    fields: dict[str, Any] = field(default_factory=dict, metadata={"doc": "Added to each event below `fields`."})
+    tags: tuple[str, ...] = field(default=(), metadata={"doc": "Added to `tags` of every event."})
+    fields: dict[str, Any] = field(default_factory=dict, metadata={"doc": "Added to every event below `fields`."})
     fields_under_root: bool = field(
-        default=False, metadata={"doc": "Puts `fields` at the top level of the event instead."}
+        default=False, metadata={"doc": "Puts `fields` at the top level of events instead."}
     )
-    keep_null: bool = field(
-        default=False, metadata={"since": "0.2", "doc": "Whether fields without a value (null) are kept in events."}
-    )
+    keep_null: bool = field(default=False, metadata={"since": "0.2", "doc": "Keeps fields with null values."})
     publisher_pipeline: PublisherPipelineConfig = field(default_factory=PublisherPipelineConfig)
     pipeline: str = field(
         default="",
         metadata={
             "since": "0.2",
-            "doc": "Added to events as `@metadata.pipeline`, for what sends them to Elasticsearch.",
+            "doc": "Set as `@metadata.pipeline`, for forwarders to Elasticsearch.",
         },
     )
     index: str = field(
         default="",
         metadata={
             "since": "0.2",
-            "doc": "A format string, added to events as `@metadata.raw_index`, for what sends them to Elasticsearch.",
+            "doc": "A format string, set as `@metadata.raw_index`, for forwarders to Elasticsearch.",
             "check": format_string,
         },
     )
@@ -105,32 +104,30 @@ class EveryInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineInput(EveryInput):
-    """The options of every type of input that reads lines."""
+    """The options of all input types that read lines."""
 
-    encoding: Encoding = field(
-        default="utf-8", metadata={"doc": "The encoding of the lines; invalid bytes become U+FFFD."}
-    )
+    encoding: Encoding = field(default="utf-8", metadata={"doc": "The encoding of lines; invalid bytes become U+FFFD."})
     line_terminator: LineTerminator = field(
         default="auto",
         metadata={
             "since": "0.2",
-            "doc": "What ends a line; auto is line_feed, with or without a carriage return before it.",
+            "doc": "The line terminator; auto is a line feed, with or without a preceding carriage return.",
         },
     )
     include_lines: tuple[Pattern, ...] = field(
         default=(),
-        metadata={"since": "0.2", "doc": "Only messages that match one of these are shipped; all when empty."},
+        metadata={"since": "0.2", "doc": "Ships only messages that match one of these; all when empty."},
     )
     exclude_lines: tuple[Pattern, ...] = field(
         default=(),
         metadata={
             "since": "0.2",
-            "doc": "Messages that match one of these are dropped; applied after include_lines.",
+            "doc": "Drops messages that match one of these; applied after include_lines.",
         },
     )
 
     def shared(self) -> dict[str, Any]:
-        """Return these options by name, for the input that a type becomes."""
+        """Return these options by name, for conversion to an InputConfig."""
         return {option.name: getattr(self, option.name) for option in dataclasses.fields(LineInput)}
 
 
@@ -146,10 +143,10 @@ def parse_compression(text: str) -> Compression:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScannerFingerprintConfig:
-    enabled: bool = field(default=True, metadata={"doc": "Must be true where `file_identity.fingerprint` is used."})
-    offset: Size = field(default=0, metadata={"doc": "Offset of the bytes that `file_identity.fingerprint` uses."})
+    enabled: bool = field(default=True, metadata={"doc": "Must be true if `file_identity.fingerprint` is used."})
+    offset: Size = field(default=0, metadata={"doc": "Offset of the bytes for `file_identity.fingerprint`."})
     length: Size = field(
-        default=1024, metadata={"doc": "Number of these bytes; a shorter file waits, unless `growing`.", "min": 64}
+        default=1024, metadata={"doc": "Number of these bytes; shorter files wait, unless `growing` is set.", "min": 64}
     )
 
 
@@ -158,7 +155,7 @@ class ScannerConfig:
     check_interval: Duration = field(default=10.0, metadata=SCAN_INTERVAL)
     exclude_files: tuple[Pattern, ...] = field(default=(), metadata=EXCLUDE_FILES)
     include_files: tuple[Pattern, ...] = field(
-        default=(), metadata={"doc": "Only files whose path matches one of these are read; all when empty."}
+        default=(), metadata={"doc": "Reads only files whose path matches one of these; all when empty."}
     )
     symlinks: bool = field(default=False, metadata=SYMLINKS)
     recursive_glob: bool = field(default=True, metadata=RECURSIVE_GLOB)
@@ -166,8 +163,8 @@ class ScannerConfig:
         default=False,
         metadata={
             "since": "0.2",
-            "doc": "Whether a file is shipped again, as a new file, when it was touched after all of it was shipped: "
-            "its modification time is later, its size the same.",
+            "doc": "Ships a fully shipped file again, as a new file, when its modification time changes and its size "
+            "does not.",
         },
     )
     fingerprint: ScannerFingerprintConfig = field(default_factory=ScannerFingerprintConfig)
@@ -198,7 +195,7 @@ class ReaderCloseConfig:
 class RemovedCloseConfig:
     max_bytes: Size = field(
         default=1024**3,
-        metadata={"doc": "How many unread bytes of deleted files are kept on disk; 0 means no limit."},
+        metadata={"doc": "Maximum unread bytes of deleted files to keep on disk; 0: no limit."},
     )
 
 
@@ -211,28 +208,24 @@ class CloseConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteConfig:
-    enabled: bool = field(
-        default=False, metadata={"doc": "Deletes a file once it is closed and all of it is acknowledged."}
-    )
+    enabled: bool = field(default=False, metadata={"doc": "Deletes a file once it is closed and fully acknowledged."})
     grace_period: Duration = field(
         default=1800.0,
-        metadata={"doc": "How long to wait before the file is deleted; new data in it cancels the deletion."},
+        metadata={"doc": "The delay before the deletion; new data cancels it."},
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TakeOverConfig:
-    """Each input has its own positions, so one with another id reads its files from their beginning."""
+    """An input of files. Positions belong to the id: with another id, files are read from the beginning."""
 
     since: ClassVar = "0.2"
     enabled: bool = field(
         default=False,
-        metadata={
-            "doc": "Whether the input resumes files at the positions of inputs that are not configured any more."
-        },
+        metadata={"doc": "Resumes files at the positions of inputs that are no longer configured."},
     )
     from_ids: tuple[str, ...] = field(
-        default=(), metadata={"doc": "The ids of these inputs; all that are not configured any more when empty."}
+        default=(), metadata={"doc": "The ids of these inputs; empty: all inputs that are no longer configured."}
     )
 
     def check(self) -> Iterator[Finding]:
@@ -243,15 +236,17 @@ class TakeOverConfig:
 def check_clean_inactive(
     clean_inactive: float, ignore_older: float, interval: float, interval_name: str
 ) -> Iterator[Finding]:
-    """Yield a finding if an entry could be forgotten while its file is not ignored: it would be read again from its
-    start."""
+    """Yield an error if an entry could be forgotten before its file is ignored: the file would be read again."""
     if clean_inactive <= 0:
         return
     if not ignore_older:
-        yield "clean_inactive", "needs ignore_older: a file that is forgotten but not ignored is read again"
+        yield "clean_inactive", "needs ignore_older: otherwise, forgotten files are read again"
     elif clean_inactive <= ignore_older + interval:
         limit = f"ignore_older + {interval_name} ({readable_duration(ignore_older)} + {readable_duration(interval)})"
-        yield "clean_inactive", f"must be more than {limit}, or files would be forgotten that are still read"
+        yield (
+            "clean_inactive",
+            (f"must be greater than {limit}; otherwise, files that are still being read are forgotten"),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,11 +254,11 @@ class InputConfig(LineInput):
     not_yet: ClassVar = filebeat.INPUT_NOT_YET
     ignored: ClassVar = filebeat.INPUT_IGNORED
     here: ClassVar = filebeat.FILESTREAM_NAMES
-    type: InputType = field(default="filestream", metadata={"doc": "The type of input; each has its own options."})
+    type: InputType = field(default="filestream", metadata={"doc": "The input type; each has its own options."})
     id: str = field(
         default="",
         metadata={
-            "doc": "The input's own name; positions are stored under it. In a filebeat.yml it may be absent.",
+            "doc": "Unique id; positions are stored under it. Optional in a filebeat.yml.",
             "check": own_id,
             "wanted": "every filestream input needs its own id, as in 'id: nginx'",
         },
@@ -275,7 +270,7 @@ class InputConfig(LineInput):
     )
     compression: Annotated[Compression, parse_compression] = field(
         default="none",
-        metadata={"doc": "Which files are read as gzip: none, all of them (gzip), or those that look like it (auto)."},
+        metadata={"doc": "How files are decompressed: none, gzip (all files), or auto (files that look like gzip)."},
     )
     prospector: ProspectorConfig = field(default_factory=ProspectorConfig)
     file_identity: FileIdentityConfig = field(
@@ -283,7 +278,7 @@ class InputConfig(LineInput):
     )
     ignore_older: Duration = field(default=0.0, metadata=IGNORE_OLDER)
     ignore_inactive: Literal["", "since_first_start", "since_last_start"] = field(
-        default="", metadata={"doc": "Files not written to since the first or the last start are ignored."}
+        default="", metadata={"doc": "Skips files not written to since the first or last start."}
     )
     harvester_limit: int = field(default=0, metadata=HARVESTER_LIMIT)
     close: CloseConfig = field(default_factory=CloseConfig)
@@ -296,31 +291,33 @@ class InputConfig(LineInput):
         default=False,
         metadata={
             "since": "0.2",
-            "doc": "Adds the name of the file's owner as log.file.owner, as it is when the file is opened.",
+            "doc": "Adds the file owner's name, as of opening the file, as log.file.owner.",
         },
     )
     include_file_owner_group_name: bool = field(
-        default=False, metadata={"since": "0.2", "doc": "Adds the name of the file's group as log.file.group."}
+        default=False, metadata={"since": "0.2", "doc": "Adds the file group's name as log.file.group."}
     )
-    # The ids of the container and pod whose log directory has all files of the input, set where a hint names its paths.
+    # Ids of the container and pod that own all log directories of the input, if a hint sets its paths.
     owned_by: tuple[str, ...] = field(default=(), metadata={"key": None})
     tail_files: bool = field(default=False, metadata={"key": None})  # set by `type: log`, which has the option
 
     def check(self) -> Iterator[Finding]:
-        """Check the options under the names of `type: filestream`; the other types check their own."""
+        """Check the options by their names in `type: filestream`; other types check their own."""
         scanner = self.prospector.scanner
         interval = "prospector.scanner.check_interval"
         yield from check_clean_inactive(self.clean_inactive, self.ignore_older, scanner.check_interval, interval)
         yield from check_terminator(self.encoding, self.line_terminator)
         if sum(parser.name == "container" for parser in self.parsers) > 1:
-            yield "parsers", "list container twice; a line has the frame of one runtime, which the first one removes"
+            yield "parsers", "container is listed twice; the first one already removes the runtime's framing"
         if self.file_identity.name == "fingerprint" and not scanner.fingerprint.enabled:
             yield "prospector.scanner.fingerprint.enabled", "must be true; file_identity.fingerprint needs it"
         if self.delete.enabled and not (self.close.reader.on_eof or self.close.on_state_change.inactive):
             yield (
                 "delete.enabled",
-                "needs close.reader.on_eof: true, or close.on_state_change.inactive above 0: only closed files are "
-                "deleted",
+                (
+                    "needs close.reader.on_eof: true, or close.on_state_change.inactive above 0: only closed files "
+                    "are deleted"
+                ),
             )
 
     def converted(self) -> "InputConfig":

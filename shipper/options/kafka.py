@@ -1,5 +1,6 @@
-"""The options of `output.kafka`: all of Filebeat's. What the shipper decides by itself is checked and noted in one
-line."""
+"""The options of `output.kafka`: all of Filebeat's. Options that the shipper ignores are checked, and noted in one
+line.
+"""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -19,13 +20,13 @@ from log_shipper.shipper.options.outputs import OutputOptions
 from log_shipper.shipper.options.queues import QueueConfig
 from log_shipper.shipper.options.topics import TopicRuleConfig, is_topic, topic_name, topic_or_none
 
-_UNUSED: dict[str, Any] = {"doc": "Accepted and not used."}
+_UNUSED: dict[str, Any] = {"doc": "Accepted and ignored."}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackoffConfig:
-    init: Duration = field(default=1.0, metadata={"doc": "The wait after the first failure.", "min": 0.001})
-    max: Duration = field(default=60.0, metadata={"doc": "The longest wait after repeated failures.", "min": 0.001})
+    init: Duration = field(default=1.0, metadata={"doc": "The delay after the first failure.", "min": 0.001})
+    max: Duration = field(default=60.0, metadata={"doc": "The maximum delay after repeated failures.", "min": 0.001})
 
     def check(self) -> Iterator[Finding]:
         if self.max < self.init:
@@ -55,7 +56,7 @@ def version_number(text: str) -> Iterator[Finding]:
 
 
 def parse_compression_codec(text: str) -> Compression:
-    """Return the codec, whatever its case; YAML reads `off` and `no` as false. Raises ValueError."""
+    """Return the codec in lower case; YAML reads `off` and `no` as false. Raises ValueError."""
     for codec in CODECS:
         if text.lower() == codec or (codec == "none" and text.lower() in ("no", "off", "false")):
             return codec
@@ -73,21 +74,20 @@ class TransactionConfig:
     id: str | None = field(
         default=None,
         metadata={
-            "doc": "The transactional id, under which the positions are found again. No two shippers may share one. "
-            "When absent it is `shipper-` and the agent's id, which is kept in path.data: set it for the positions to "
-            "survive the loss of path.data.",
+            "doc": "The transactional id, unique to each shipper; positions are stored under it. Default: `shipper-` "
+            "and the agent id in path.data. Set it to keep positions if path.data is lost.",
             "check": transactional_id,
         },
     )
     topic: str = field(
         default="shipper-positions",
-        metadata={"doc": "The compacted topic of the positions, created if it does not exist. Shippers may share it."},
+        metadata={"doc": "The compacted topic of the positions, created if missing. Shippers may share it."},
     )
     interval: Duration = field(
         default=0.1,
         metadata={
-            "doc": "How long records are collected before they are committed, unless half the queue is full earlier. A "
-            "consumer with read_committed sees them after that.",
+            "doc": "How long records are collected for one commit; half a full queue commits earlier. Delays consumers "
+            "with read_committed by this time.",
             "min": 0.001,
             "max": 10,
         },
@@ -97,28 +97,28 @@ class TransactionConfig:
 def shorter_than_a_transaction(
     transaction: TransactionConfig, raw: Mapping[str, str | int | float | bool]
 ) -> Iterator[Finding]:
-    """Yield a raw timeout at which the broker would end each transaction before it is committed."""
+    """Yield an error for a raw timeout at which the broker would abort every transaction before its commit."""
     timeout = raw.get("transaction.timeout.ms")
     if isinstance(timeout, int) and timeout < 2000 * transaction.interval:
-        least = f"{2000 * transaction.interval:.0f}"
-        yield "librdkafka.transaction.timeout.ms", f"{timeout} must be at least {least}, twice transaction.interval"
+        minimum = f"{2000 * transaction.interval:.0f}"
+        yield "librdkafka.transaction.timeout.ms", f"{timeout} must be at least {minimum}, twice transaction.interval"
 
 
-# The limit of a record is for its value; a file id as its key and the batch around it take these bytes more,
+# The limit of a record applies to its value; a file id as its key and the batch around it add this many bytes,
 ENVELOPE = 512
-# a key of events as many (with a longer one, an event as large as the limit is a dead letter),
+# a key of events adds as many (with a longer one, an event of maximum size is a dead letter),
 KEY = 1024
-# and each header its key, its value and the lengths of both.
+# and each header adds its key, its value and their lengths.
 HEADER = 10
 
 
 def _unused(why: str, **more: Any) -> dict[str, Any]:
-    return {"doc": "Accepted and not used.", "unused": why, **more}
+    return {"doc": "Accepted and ignored.", "unused": why, **more}
 
 
-_SIZED = "the shipper sizes batches and requests itself; set raw client settings below librdkafka"
-_RETRIES = "a record is retried until the broker has it; set raw client settings below librdkafka"
-_CLIENT = "the client has its own; set raw client settings below librdkafka"
+_SIZED = "the shipper sizes batches and requests itself; set client settings below librdkafka"
+_RETRIES = "records are retried until acknowledged; set client settings below librdkafka"
+_CLIENT = "the client manages it; set client settings below librdkafka"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +127,7 @@ class KafkaOutputConfig(OutputOptions):
     ignored: ClassVar = filebeat.KAFKA_IGNORED
     hosts: tuple[str, ...] = field(
         metadata={
-            "doc": "Bootstrap brokers, each host:port.",
+            "doc": "Bootstrap brokers as host:port.",
             "check": addresses,
             "split": ",",
             "missing": "name at least one broker, as in 'hosts: [\"localhost:9092\"]'",
@@ -136,19 +136,19 @@ class KafkaOutputConfig(OutputOptions):
     topic: str = field(
         default="",
         metadata={
-            "doc": "The topic that records are sent to: a format string, as in `logs-%{[fields.team]:other}`.",
+            "doc": "The topic of records, a format string: `logs-%{[fields.team]:other}`.",
             "check": topic_or_none,
         },
     )
     topics: tuple[TopicRuleConfig, ...] = field(
         default=(),
-        metadata={"doc": "Rules of which the first that has a topic for an event is taken; `topic` is for the others."},
+        metadata={"doc": "Topic rules: the first with a topic for the event wins; else `topic` applies."},
     )
     key: str | None = field(
         default=None,
         metadata={
-            "doc": "The key of records: a format string, as in `%{[fields.team]}`. The file id when absent, and where"
-            " an event has no text for it, so that a file's lines stay in order.",
+            "doc": "The record key, a format string: `%{[fields.team]}`. By default, and for events without a value, "
+            "the file id, which keeps a file's lines in order.",
             "since": "0.2",
             "check": format_string,
         },
@@ -156,53 +156,52 @@ class KafkaOutputConfig(OutputOptions):
     codec: CodecConfig = field(
         default_factory=CodecConfig,
         metadata={
-            "doc": "The payload of records. With `format`, the file, the offset and the length travel as headers, by"
-            " which the sink lands each line once."
+            "doc": "The record format. With `format`, file, offset and length are sent as headers, so that the sink "
+            "can remove duplicates."
         },
     )
     headers: tuple[HeaderConfig, ...] = field(
-        default=(), metadata={"doc": "Headers that all records have; several may have the same key.", "since": "0.2"}
+        default=(), metadata={"doc": "Headers of all records; keys may repeat.", "since": "0.2"}
     )
     partition: PartitionConfig | None = field(
         default=None,
         metadata={
-            "doc": "How the partition of a record is chosen: by its key when absent. With another one, a file's lines"
-            " are in several partitions, and have no order among these."
+            "doc": "The partitioner; by record key when absent. Others spread a file's lines over partitions, without "
+            "order between them."
         },
     )
     timestamp: Literal["event", "sent"] = field(
         default="sent",
         metadata={
-            "doc": "The time of records in Kafka: that of sending, or the event's @timestamp, which costs about a tenth"
-            " more CPU time.",
+            "doc": "The timestamp of Kafka records: when sent, or the event's @timestamp (about a tenth more CPU "
+            "time).",
             "since": "0.2",
         },
     )
     version: str | None = field(
-        default=None, metadata={"doc": "Accepted and not used: the client asks the broker.", "check": version_number}
+        default=None,
+        metadata={"doc": "Accepted and ignored: the client negotiates the version.", "check": version_number},
     )
-    client_id: str = field(default="shipper", metadata={"doc": "The client's name in the broker's logs and quotas."})
+    client_id: str = field(default="shipper", metadata={"doc": "The client id in the broker's logs and quotas."})
     compression: Annotated[Compression, parse_compression_codec] = field(
-        default="lz4", metadata={"doc": "How batches are compressed."}
+        default="lz4", metadata={"doc": "The compression of batches."}
     )
     compression_level: int | None = field(
-        default=None, metadata={"doc": "The codec's level; the codec's default when absent.", "min": -1, "max": 12}
+        default=None, metadata={"doc": "The compression level; the codec's default when absent.", "min": -1, "max": 12}
     )
     max_message_bytes: Size = field(
         default=1_000_000,
-        metadata={"doc": "The largest record; `oversized` decides about larger events.", "min": 1000},
+        metadata={"doc": "Maximum record size; `oversized` decides about larger events.", "min": 1000},
     )
     oversized: Literal["cut", "split", "dead_letter"] = field(
         default="cut",
         metadata={
             "since": "0.2",
-            "doc": "What happens to a larger event: its message is cut to fit, and flagged (cut); it is sent in "
-            "numbered parts (split); or the whole of it is a dead letter (dead_letter).",
+            "doc": "What happens to larger events: the message is truncated and flagged (cut), sent in numbered parts "
+            "(split), or the event is sent to the dead letter (dead_letter).",
         },
     )
-    username: str | None = field(
-        default=None, metadata={"doc": "The user name; turns SASL by password on unless it is empty."}
-    )
+    username: str | None = field(default=None, metadata={"doc": "The user name; unless empty, it enables SASL."})
     password: Secret | None = field(default=None, metadata={"doc": "The password of `username`."})
     sasl: SaslConfig = field(default_factory=SaslConfig)
     ssl: SslConfig = field(default_factory=SslConfig)
@@ -211,22 +210,24 @@ class KafkaOutputConfig(OutputOptions):
         default="at_least_once",
         metadata={
             "since": "0.2",
-            "doc": "at_least_once: lines may come twice after a crash; exactly_once: Kafka transactions, so that "
+            "doc": "at_least_once: lines may be repeated after a crash; exactly_once: Kafka transactions, so that "
             "consumers with read_committed see each line once.",
         },
     )
     transaction: TransactionConfig | None = None
     kerberos: KerberosConfig | None = field(default=None)
-    # Not shown: raw settings may contain secrets (ssl.key.password).
+    # Excluded from repr: raw settings may contain secrets (ssl.key.password).
     librdkafka: dict[str, str | int | float | bool] = field(
         default_factory=dict,
         repr=False,
-        metadata={"doc": "Raw settings of librdkafka; they take precedence over the shipper's."},
+        metadata={"doc": "Settings for librdkafka; they override the shipper's."},
     )
     metadata: MetadataConfig | None = field(default=None, metadata=_unused(_CLIENT))
     required_acks: int | None = field(
         default=None,
-        metadata=_unused("a position only moves past records that all in-sync replicas have (-1)", min=-1, max=1),
+        metadata=_unused(
+            "positions advance only past records acknowledged by all in-sync replicas (-1)", min=-1, max=1
+        ),
     )
     max_retries: int | None = field(default=None, metadata=_unused(_RETRIES, min=-1))
     bulk_max_size: int | None = field(default=None, metadata=_unused(_SIZED, min=0))
@@ -249,7 +250,7 @@ class KafkaOutputConfig(OutputOptions):
 
     def check(self) -> Iterator[Finding]:
         if not self.topic and not self.topics:
-            yield "topic", "missing; name the topic that records are sent to"
+            yield "topic", "missing; name the topic to send records to"
         if self.transaction is not None and self.delivery != "exactly_once":
             yield "transaction", "needs delivery: exactly_once; set it, or remove transaction"
         yield from shorter_than_a_transaction(self.transaction or TransactionConfig(), self.librdkafka)
@@ -267,7 +268,9 @@ class KafkaOutputConfig(OutputOptions):
 
     @property
     def record_limit(self) -> int:
-        """Return the longest record value that fits into a message beside the configured key and headers, in bytes."""
+        """Return the maximum size of a record value that fits into a message with the configured key and headers, in
+        bytes.
+        """
         headers = sum(
             len(header.key.encode()) + len(header.value.reveal().encode()) + HEADER for header in self.headers
         )

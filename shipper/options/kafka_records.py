@@ -1,4 +1,4 @@
-"""What a record of `output.kafka` consists of beside its value, and which partition it goes to."""
+"""Headers and partitioners of `output.kafka`."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from log_shipper.config.text.checks import Finding, not_blank
 from log_shipper.config.text.secrets import Secret
 
-# The headers of records whose payload is a text: what the sink lands them by (spark_sink/records/headers.py).
+# The headers of text records, by which the sink identifies lines (spark_sink/records/headers.py).
 PLACE_HEADERS = (
     "log.file.id",
     "log.offset",
@@ -22,38 +22,34 @@ PLACE_HEADERS = (
 def header_key(text: str) -> Iterator[Finding]:
     yield from not_blank(text)
     if text in PLACE_HEADERS:
-        yield "", f"the shipper itself sets the header {text} of records without JSON; give it another name"
+        yield "", f"{text} is a header that the shipper sets on records without JSON; choose another name"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeaderConfig:
-    key: str = field(metadata={"doc": "The name of the header.", "check": header_key})
-    value: Secret = field(metadata={"doc": "Its value, the same for all records; not shown by the agent."})
+    key: str = field(metadata={"doc": "The header's key.", "check": header_key})
+    value: Secret = field(metadata={"doc": "The header's value, the same for all records. The agent never shows it."})
 
 
-_REACHABLE: dict[str, Any] = {
-    "doc": "Whether records go only to partitions that have a leader, as of the last minute, if any has one."
-}
+_REACHABLE: dict[str, Any] = {"doc": "Sends only to partitions that had a leader within the last minute, if any."}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupedPartition:
     reachable_only: bool = field(default=False, metadata=_REACHABLE)
     group_events: int = field(
-        default=1, metadata={"doc": "How many records in a row go to the same partition.", "min": 1}
+        default=1, metadata={"doc": "Number of consecutive records for the same partition.", "min": 1}
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HashPartition:
     reachable_only: bool = field(default=False, metadata=_REACHABLE)
-    hash: tuple[str, ...] = field(
-        default=(), metadata={"doc": "The fields whose values choose the partition; the key when empty."}
-    )
+    hash: tuple[str, ...] = field(default=(), metadata={"doc": "The fields to hash; the record key when empty."})
     random: bool = field(
         default=True,
         metadata={
-            "doc": "Whether an event that lacks one of the fields goes to a random partition; else it is a dead letter."
+            "doc": "Sends an event that lacks one of the fields to a random partition instead of the dead letter."
         },
     )
 
@@ -61,14 +57,14 @@ class HashPartition:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionConfig:
     since: ClassVar = "0.2"
-    random: GroupedPartition | None = field(default=None, metadata={"doc": "A random partition."})
-    round_robin: GroupedPartition | None = field(default=None, metadata={"doc": "The partitions in turn."})
-    hash: HashPartition | None = field(default=None, metadata={"doc": "By the hash of fields, or of the key."})
+    random: GroupedPartition | None = field(default=None, metadata={"doc": "Random partitions."})
+    round_robin: GroupedPartition | None = field(default=None, metadata={"doc": "Each partition in turn."})
+    hash: HashPartition | None = field(default=None, metadata={"doc": "By a hash of fields, or of the record key."})
 
     def check(self) -> Iterator[Finding]:
         given = [name for name in ("random", "round_robin", "hash") if getattr(self, name) is not None]
         for name in given[1:]:
-            yield name, f"partition.{given[0]} is given too; give exactly one"
+            yield name, f"conflicts with partition.{given[0]}; set only one of them"
 
     @property
     def reachable_only(self) -> bool:
@@ -76,5 +72,5 @@ class PartitionConfig:
 
     @property
     def is_explicit(self) -> bool:
-        """True if the partition is not that of the key, among all there are."""
+        """Return True unless records are partitioned by key over all partitions."""
         return self.reachable_only or bool(self.random or self.round_robin or (self.hash and self.hash.hash))

@@ -1,8 +1,8 @@
-"""`keystore`: secrets by name in a file of their own, for `${NAME}` in the configuration.
+"""`keystore`: named secrets in a separate file, for `${NAME}` in the configuration.
 
-The file has the values as they are, in base64 against a glance: who can read the file has the secrets, as with
-Filebeat's, whose key is in its program. They are in no configuration, command line or environment, and mode 0600 keeps
-other users out.
+The values are only base64-encoded against casual viewing: whoever can read the file has the secrets, as with
+Filebeat's, whose key is in its program. They stay out of configuration, command line and environment, and mode 0600
+keeps other users out.
 """
 
 import base64
@@ -30,7 +30,7 @@ class KeystoreConfig:
     since: ClassVar = "0.2"
     path: str | None = field(
         default=None,
-        metadata={"doc": f"The file of `shipper keystore`; `{FILE}` in path.data when absent."},
+        metadata={"doc": f"The file of `shipper keystore`; by default `{FILE}` in path.data."},
     )
 
     def check(self) -> Iterator[Finding]:
@@ -39,35 +39,36 @@ class KeystoreConfig:
 
 
 def location(variables: Mapping[str, str]) -> Path:
-    """Return the path of the keystore, by the options `keystore.path` and `path.data`. Raises ValueError if these have
-    variables without a value."""
+    """Return the path of the keystore, from the options `keystore.path` and `path.data`. Raises ValueError if these
+    have unset variables.
+    """
     written = variables.get("keystore.path")
     return Path(written) if written else Path(variables.get("path.data") or "data") / FILE
 
 
 def secrets_of(variables: Mapping[str, str]) -> dict[str, str]:
-    """Return the secrets by name; none if there is no keystore. Raises ConfigError."""
+    """Return the secrets by name; empty without a keystore. Raises ConfigError."""
     try:
         path = location(variables)
     except ValueError:
-        return {}  # reported where the option is read
-    # False also where this user may not look into path.data: what needs more of it than its path reports that.
+        return {}  # reported when the option is read
+    # False also if this user has no access to path.data; a command that needs more than its path reports that.
     return read_keystore(path) if os.path.exists(path) else {}
 
 
 def read_keystore(path: Path) -> dict[str, str]:
-    """Raises ConfigError if the file cannot be read, is damaged, or can be read by others."""
+    """Read the keystore. Raises ConfigError if it is unreadable, damaged, or readable by others."""
     content = read_bytes(path)
     mode = stat.S_IMODE(os.stat(path).st_mode)
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
-        raise _problem(path, f"the keystore is open to other users (mode {mode:04o}); chmod 600 {path}")
+        raise _problem(path, f"the keystore is accessible to other users (mode {mode:04o}); run: chmod 600 {path}")
     try:
         document = json.loads(content)
         if document["version"] != VERSION:
-            raise _problem(path, f"the keystore is of version {document['version']!r}, which this release cannot read")
+            raise _problem(path, f"keystore version {document['version']!r} is not supported by this release")
         return {str(name): base64.b64decode(text, validate=True).decode() for name, text in document["secrets"].items()}
     except (ValueError, KeyError, TypeError, AttributeError, binascii.Error) as error:
-        advice = "restore it, or make a new one: shipper keystore create --force"
+        advice = "restore it, or create a new one: shipper keystore create --force"
         raise _problem(path, f"the keystore is damaged ({type(error).__name__}); {advice}") from error
 
 
@@ -77,7 +78,7 @@ def written_keystore(values: Mapping[str, str]) -> bytes:
 
 
 def is_name(text: str) -> bool:
-    """True if a secret may have this name."""
+    """Return True if this is a valid name of a secret."""
     return _KEY.fullmatch(text) is not None
 
 

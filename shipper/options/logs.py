@@ -1,4 +1,4 @@
-"""`logging`: what the shipper logs about itself."""
+"""`logging`: the shipper's own log."""
 
 import os
 from collections.abc import Iterator
@@ -16,10 +16,10 @@ COMPONENTS = ("source", "reader", "processor", "pipeline", "output", "registry",
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogMetricsConfig:
     ignored: ClassVar = filebeat.METRICS_IGNORED
-    enabled: bool = field(default=True, metadata={"doc": "Whether a line of metrics is logged while the shipper runs."})
+    enabled: bool = field(default=True, metadata={"doc": "Logs a line of metrics periodically."})
     period: Duration = field(
         default=30.0,
-        metadata={"doc": "How often this line is logged; a period without activity is skipped.", "min": 0.1},
+        metadata={"doc": "How often metrics are logged; periods without activity are skipped.", "min": 0.1},
     )
 
 
@@ -27,34 +27,33 @@ class LogMetricsConfig:
 class LogFilesConfig:
     ignored: ClassVar = filebeat.LOG_FILES_IGNORED
     path: str | None = field(
-        default=None, metadata={"doc": "The directory of the log files; path.logs when absent, and `logs` without it."}
+        default=None, metadata={"doc": "The directory of log files; by default path.logs, or `logs`."}
     )
     name: str = field(
         default="shipper",
-        metadata={"check": not_blank, "doc": "The name of the file, without the .ndjson of JSON and the .log of text."},
+        metadata={"check": not_blank, "doc": "The file name without its suffix, .ndjson (JSON) or .log (text)."},
     )
     rotateeverybytes: Size = field(
-        default=10 * 1024**2, metadata={"doc": "How large the file may become.", "unit": "bytes", "min": 1024}
+        default=10 * 1024**2,
+        metadata={"doc": "Maximum file size; larger files are rotated.", "unit": "bytes", "min": 1024},
     )
     keepfiles: int = field(
         default=7,
-        metadata={"doc": "How many rotated files are kept: name.ndjson.1 is the newest.", "min": 2, "max": 1024},
+        metadata={"doc": "Number of rotated files to keep; name.ndjson.1 is the newest.", "min": 2, "max": 1024},
     )
-    permissions: str = field(default="0600", metadata={"doc": "The mode of a new file.", "check": file_mode})
+    permissions: str = field(default="0600", metadata={"doc": "The mode of new files.", "check": file_mode})
     interval: Duration = field(
         default=0.0,
         metadata={
-            "doc": "How often the file is rotated whatever its size; 0 for never. 1m, 1h, 24h, 168h, 720h and 8760h "
-            "follow minute, hour, day, week, month and year of the local clock, others are counted from 1970.",
+            "doc": "Rotates at this interval, whatever the size; 0: never. 1m, 1h, 24h, 168h, 720h and 8760h are "
+            "calendar units of local time; other intervals count from 1970.",
             "unit": "seconds",
         },
     )
-    rotateonstartup: bool = field(default=True, metadata={"doc": "Whether a start rotates a file that exists."})
+    rotateonstartup: bool = field(default=True, metadata={"doc": "Rotates an existing file at startup."})
     redirect_stderr: bool = field(
         default=False,
-        metadata={
-            "doc": "Whether what libraries and Python itself write to standard error goes to the file too, as it is."
-        },
+        metadata={"doc": "Redirects standard error, such as output of libraries and Python, to the file."},
     )
 
     def check(self) -> Iterator[Finding]:
@@ -65,23 +64,21 @@ class LogFilesConfig:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoggingConfig(LogLinesConfig):
     components: ClassVar = COMPONENTS
-    to_stderr: bool = field(
-        default=False, metadata={"since": "0.2", "doc": "Logs to stderr, and nowhere else, as `-e` does."}
-    )
+    to_stderr: bool = field(default=False, metadata={"since": "0.2", "doc": "Logs only to stderr, as `-e` does."})
     to_files: bool | None = field(
         default=None,
-        metadata={"since": "0.2", "doc": "Logs to files; when absent, it does if `files` has any option."},
+        metadata={"since": "0.2", "doc": "Logs to files; by default only if `files` has any option."},
     )
     to_syslog: bool = field(
-        default=False, metadata={"since": "0.2", "doc": "Logs to the syslog of this machine, with the facility daemon."}
+        default=False, metadata={"since": "0.2", "doc": "Logs to the local syslog with facility daemon."}
     )
     files: LogFilesConfig | None = field(
-        default=None, metadata={"since": "0.2", "doc": "The files, and how they are rotated."}
+        default=None, metadata={"since": "0.2", "doc": "Log files and their rotation."}
     )
     metrics: LogMetricsConfig = field(default_factory=LogMetricsConfig)
 
     def written(self, path_logs: str | None) -> list[str]:
-        """Return the path of the current log file, and those of the rotated ones; none if it is logged elsewhere."""
+        """Return the path of the current log file and of the rotated ones; empty if not logged to files."""
         wanted = self.files is not None if self.to_files is None else self.to_files
         if not wanted or self.to_stderr:
             return []

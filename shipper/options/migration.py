@@ -1,9 +1,9 @@
-"""A filebeat.yml with today's names: the output of `shipper migrate`.
+"""Converts a filebeat.yml to current names: the output of `shipper migrate`.
 
-Only what has another name today is replaced in the text, so that comments, quotes and the order stay. The names are
-those of `config.shipper.old_names`, which replaces them in the tree when a configuration is read, and those that
-another type of input has for the same option. With `strict` the result has `shipper.*` names, in which a mistake is an
-error, and nothing that only Filebeat uses.
+Only renamed options are replaced in the text, so that comments, quotes and order stay. The names are those of
+`config.shipper.old_names`, which replaces them in the tree when a configuration is read, and those that another input
+type has for the same option. With `strict`, the result has `shipper.*` names, which turn mistakes into errors, and no
+Filebeat-only options.
 """
 
 import re
@@ -24,9 +24,9 @@ from log_shipper.shipper.options.old_names import DOCKER_FILES, RENAMED, RENAMED
 
 _INPUTS = ("filebeat.inputs", "filebeat.prospectors")
 _CONTAINERS = "containers"
-_MODULES = (LISTED, IN_FILES)  # they have no other names: what they make is Filebeat's
+_MODULES = (LISTED, IN_FILES)  # they keep their names: their result is Filebeat's
 _UNUSED = tuple(name for name in ROOT_IGNORED if name not in _MODULES)
-# What an option of other types is called in this one; where the form differs, too, it is left to a person.
+# Names of options of other types; where the form differs, too, the user has to convert it.
 _NAMES_HERE = {
     kind: {name: here for name, here in names.items() if " " not in here and here not in ("multiline", "parsers")}
     for kind, names in {"filestream": FILESTREAM_NAMES, "log": LOG_NAMES, "container": LOG_NAMES}.items()
@@ -35,7 +35,7 @@ _NAMES_HERE = {
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A piece of the text, from one index to another, that is replaced."""
+    """A replacement of the text between two indices."""
 
     start: int
     end: int
@@ -51,12 +51,12 @@ class Migrated:
 
 
 def migrate(file: Path, *, strict: bool = False) -> Migrated:
-    """Return the configuration, or the list of inputs, with today's names. Raises ConfigError for what is not YAML."""
+    """Return the configuration, or the list of inputs, with current names. Raises ConfigError for invalid YAML."""
     try:
         text = read_bytes(file).decode("utf-8")
     except UnicodeDecodeError as error:
         raise ConfigError([Problem(str(file), 0, "", f"is not UTF-8 text: {error.reason}")]) from error
-    Composer(str(file), []).compose(text)  # it reports what is not YAML with its line, and what is nested too deeply
+    Composer(str(file), []).compose(text)  # reports invalid YAML with its line, and nesting that is too deep
     root = yaml.compose(text, Loader=yaml.SafeLoader)
     edits: list[Edit] = []
     if isinstance(root, yaml.MappingNode):
@@ -70,17 +70,17 @@ def migrate(file: Path, *, strict: bool = False) -> Migrated:
 def _edited(text: str, edits: list[Edit]) -> str:
     pieces, position = [], 0
     for edit in edits:
-        pieces += [text[position : edit.start], edit.text]  # empty where the edit before ends behind this beginning
+        pieces += [text[position : edit.start], edit.text]  # empty where the previous edit ends after this start
         position = max(position, edit.end)
     return "".join([*pieces, text[position:]])
 
 
 def _edits(section: yaml.MappingNode, prefix: str, written: frozenset[str], *, strict: bool) -> Iterator[Edit]:
-    """Yield the edits of a section. `written` are the names of all options that are not below inputs."""
+    """Yield the edits of a section. `written` holds the names of all options outside inputs."""
     for key, value in section.value:
         name = prefix + key.value
         if strict and _is_below(name, _UNUSED):
-            yield _removal(section, key, value, f"{name} is left out: the shipper does not use it")
+            yield _removal(section, key, value, f"{name} is removed: the shipper does not use it")
             continue
         old = next((old for old in RENAMED if _is_below(name, [old])), None)
         if name in _INPUTS and isinstance(value, yaml.SequenceNode):
@@ -88,17 +88,17 @@ def _edits(section: yaml.MappingNode, prefix: str, written: frozenset[str], *, s
         if old is None and isinstance(value, yaml.MappingNode):
             yield from _edits(value, f"{name}.", written, strict=strict)
         today = name
-        if old is not None and RENAMED[old] not in written:  # else one of the two has to be removed by hand
+        if old is not None and RENAMED[old] not in written:  # otherwise the user has to remove one of the two
             today = RENAMED[old] + name.removeprefix(old)
         if strict and not prefix and not any(_is_below(module, [name]) for module in written if module in _MODULES):
             today = re.sub(r"^filebeat(?=\.|$)", "shipper", today)
         if today != name:
-            what = f"{old or name} is {RENAMED[old] if old and not strict else today}"
+            what = f"{old or name} is renamed to {RENAMED[old] if old and not strict else today}"
             yield _renaming(key, today.removeprefix(prefix), what)
 
 
 def _is_below(name: str, options: Iterable[str]) -> bool:
-    """True for one of these options, and for what is in one."""
+    """Return True for one of these options and their members."""
     return any(name == option or name.startswith(f"{option}.") for option in options)
 
 
@@ -123,7 +123,7 @@ class _Input:
         self._node = node
         self._entries = node.value
         self._is_block = not node.flow_style
-        # What separates two options: a comma within braces, else a new line with their indentation.
+        # The separator of options: a comma within braces, else a new line with their indentation.
         self._next = ", " if node.flow_style else "\n" + " " * node.start_mark.column
         self._type = self._options.get("type", self._options.get("input_type"))
         is_docker = self._type is not None and self._type.value == "docker"
@@ -133,55 +133,57 @@ class _Input:
 
     def edits(self) -> Iterator[Edit]:
         if self._entries and self._type is None:
-            yield self._added("type: log", "an input without type is type: log")
+            yield self._added("type: log", "input without type becomes type: log")
         elif self._type is not None and self._type.value == "filestream" and "id" not in self._options:
             yield from self._id()
         for key, value in self._entries:
             match key.value:
                 case "type" | "input_type" if value.value == "docker":
                     added = "" if self._containers or "paths" in self._options else self._next + self._paths()
-                    yield _entry(key, value, f"type: container{added}", "type: docker is type: container")
+                    yield _entry(key, value, f"type: container{added}", "type: docker becomes type: container")
                 case name if name in RENAMED_OF_INPUT:
                     yield from self._renamed(key, value)
                 case "document_type" if value.value:
                     yield from self._document_type(key, value)
                 case "take_over" if isinstance(value, yaml.ScalarNode) and value.value:
-                    yield _entry(key, value, f"take_over.enabled: {_source(value)}", "take_over is take_over.enabled")
+                    yield _entry(
+                        key, value, f"take_over.enabled: {_source(value)}", "take_over becomes take_over.enabled"
+                    )
                 case "include_matches" if isinstance(value, yaml.SequenceNode):
-                    yield _renaming(key, "include_matches.match", "include_matches is include_matches.match")
+                    yield _renaming(key, "include_matches.match", "include_matches becomes include_matches.match")
                 case "combine_partials":
-                    yield self._removed(key, value, "combine_partials is always so")
+                    yield self._removed(key, value, "combine_partials is removed: it is always on")
                 case name if name in self._names_here:
                     yield self._named(key, value, self._names_here[name])
                 case name if name in self._containers and name == self._containers[0]:
-                    yield _entry(key, value, self._next.join([self._paths(), *self._stream()]), f"{name} is paths")
+                    yield _entry(key, value, self._next.join([self._paths(), *self._stream()]), f"{name} becomes paths")
                 case name if name in self._containers:
                     yield self._removed(key, value, "")
 
     def _named(self, key: yaml.ScalarNode, value: yaml.Node, here: str) -> Edit:
-        what = f"{key.value} is {here} in this type of input; Filebeat ignores it, and here it takes effect now"
+        what = f"{key.value} is renamed to {here} for this input type. Filebeat ignores it; the shipper applies it"
         if here in self._options:
-            return self._removed(key, value, f"{key.value} is left out: {here} is there")
+            return self._removed(key, value, f"{key.value} is removed: {here} is already set")
         return _renaming(key, here, what)
 
     def _id(self) -> Iterator[Edit]:
         paths = self._options.get("paths")
         written = paths.value if isinstance(paths, yaml.SequenceNode) else [paths] if paths else []
         texts = tuple(item.value for item in written if isinstance(item, yaml.ScalarNode))
-        if texts and not any("${" in text for text in texts):  # else the id would be another one than that of the paths
+        if texts and not any("${" in text for text in texts):  # otherwise the id would not match the paths
             derived = derived_id("filestream", texts)
-            yield self._added(f"id: {derived}", f"filestream without id has the id {derived}")
+            yield self._added(f"id: {derived}", f"filestream without id gets the id {derived}")
 
     def _renamed(self, key: yaml.ScalarNode, value: yaml.Node) -> Iterator[Edit]:
         today = [name for name in RENAMED_OF_INPUT[key.value] if name not in self._options]
-        what = f"{key.value} is {' and '.join(RENAMED_OF_INPUT[key.value])}"
+        what = f"{key.value} becomes {' and '.join(RENAMED_OF_INPUT[key.value])}"
         if today:
             yield _entry(key, value, self._next.join(f"{name}: {_source(value)}" for name in today), what)
         else:
             yield self._removed(key, value, what)
 
     def _document_type(self, key: yaml.ScalarNode, value: yaml.Node) -> Iterator[Edit]:
-        what = "document_type is the processor add_fields"
+        what = "document_type becomes the processor add_fields"
         processor = f"add_fields: {{target: '', fields.type: {_source(value)}}}"
         before = self._options.get("processors")
         if not isinstance(before, yaml.SequenceNode):
@@ -218,7 +220,7 @@ class _Input:
         return named.get(f"{_CONTAINERS}.{name}")
 
     def _added(self, option: str, what: str) -> Edit:
-        """Return the edit that adds an option before the first one."""
+        """Return the edit that inserts an option before the first one."""
         start = self._entries[0][0].start_mark
         return Edit(start.index, start.index, option + self._next, start.line + 1, what)
 
@@ -227,7 +229,7 @@ class _Input:
 
 
 def _removal(section: yaml.MappingNode, key: yaml.ScalarNode, value: yaml.Node, what: str) -> Edit:
-    """Return the edit that removes an option, with its line or what separates it from the next or the one before."""
+    """Return the edit that removes an option, with its line or its separator."""
     text: str = key.start_mark.buffer or ""
     position = next(index for index, (other, _) in enumerate(section.value) if other is key)
     start, end = key.start_mark.index, _end(value)
@@ -252,7 +254,7 @@ def _entry(key: yaml.ScalarNode, value: yaml.Node, text: str, what: str) -> Edit
 
 
 def _end(node: yaml.Node) -> int:
-    """Return the index behind a node. PyYAML's own end of a block is where the next one begins, behind comments."""
+    """Return the index after a node. PyYAML ends a block where the next one begins, after comments."""
     if not isinstance(node, yaml.CollectionNode) or node.flow_style or not node.value:
         end: int = node.end_mark.index
         return end
@@ -261,6 +263,6 @@ def _end(node: yaml.Node) -> int:
 
 
 def _source(node: yaml.Node) -> str:
-    """Return the text of a node, as it is written."""
+    """Return the source text of a node."""
     text: str = node.start_mark.buffer or ""
     return text[node.start_mark.index : _end(node)]

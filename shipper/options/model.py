@@ -71,25 +71,25 @@ __all__ = [
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathConfig:
     data: str = field(
-        default="data", metadata={"doc": "The directory of the registry and of the dead letters.", "check": not_blank}
+        default="data", metadata={"doc": "The directory of the registry and dead letters.", "check": not_blank}
     )
-    home: str | None = field(default=None, metadata={"doc": "Accepted and not used."})
+    home: str | None = field(default=None, metadata={"doc": "Accepted and ignored."})
     config: str | None = field(
         default=None,
-        metadata={"doc": "The directory that config.inputs.path is relative to; the configuration's own when absent."},
+        metadata={"doc": "The base directory of config.inputs.path; by default that of the configuration file."},
     )
-    logs: str | None = field(default=None, metadata={"doc": "The directory of the log files of `logging.to_files`."})
+    logs: str | None = field(default=None, metadata={"doc": "The directory of `logging.to_files`."})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrecisionConfig:
     precision: Literal["millisecond", "microsecond", "nanosecond"] = field(
-        default="millisecond", metadata={"doc": "Must be millisecond: the precision of `@timestamp`."}
+        default="millisecond", metadata={"doc": "Must be millisecond, the precision of `@timestamp`."}
     )
 
     def check(self) -> Iterator[Finding]:
         if self.precision != "millisecond":
-            yield "precision", "must be millisecond, as all records have it"
+            yield "precision", "must be millisecond, the precision of all records"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,13 +101,13 @@ class RegistryConfig:
     flush: Duration = field(
         default=1.0,
         metadata={
-            "doc": "How often changed positions are put on disk (fsync): what a power failure repeats at most. They are"
-            " written as soon as lines are acknowledged, so that a killed process repeats little."
+            "doc": "How often the registry is fsynced: the maximum repeated after a power failure. A killed process "
+            "repeats less, because positions are written as lines are acknowledged."
         },
     )
     file_permissions: str = field(
         default="0600",
-        metadata={"doc": "The mode of the registry's files; existing files get it at the start.", "check": file_mode},
+        metadata={"doc": "The mode of registry files, also applied to existing ones at startup.", "check": file_mode},
     )
 
 
@@ -115,7 +115,7 @@ def check_inputs(inputs: tuple[AnyInput, ...]) -> Iterator[Finding]:
     counts = Counter(item.id for item in inputs if not has_derived_id(item))
     for index, item in enumerate(inputs):
         if counts[item.id] > 1:
-            yield f"[{index}].id", f"{item.id!r} is the id of {counts[item.id]} inputs; each input needs its own"
+            yield f"[{index}].id", f"{item.id!r} is used by {counts[item.id]} inputs; each input needs a unique id"
     enabled = [(index, item) for index, item in files_of(inputs) if item.enabled]
     for index, item in enabled:
         if item.type == "stdin" and sum(other.enabled for other in inputs) > 1:
@@ -153,8 +153,8 @@ class ShipperConfig:
     inputs: tuple[AnyInput, ...] = field(
         metadata={
             "key": ("shipper.inputs", "filebeat.inputs"),
-            "doc": "The inputs: what is read.",
-            "missing": "list what to read, as in '- {type: filestream, id: app, paths: [/var/log/app.log]}'",
+            "doc": "The inputs.",
+            "missing": "list the inputs, as in '- {type: filestream, id: app, paths: [/var/log/app.log]}'",
             "check": check_inputs,
             "read_as": INPUT_KINDS,
         }
@@ -166,17 +166,15 @@ class ShipperConfig:
         default=(),
         metadata={
             "since": "0.2",
-            "doc": "Processors for all events, in order, after those of the inputs.",
+            "doc": "Processors for all events, in order, after those of the input.",
             "read_as": PROCESSORS,
         },
     )
-    name: str | None = field(
-        default=None, metadata={"doc": "The name of this host in events; its host name when absent."}
-    )
-    tags: tuple[str, ...] = field(default=(), metadata={"doc": "Added to each event's `tags`."})
-    fields: dict[str, Any] = field(default_factory=dict, metadata={"doc": "Added to each event below `fields`."})
+    name: str | None = field(default=None, metadata={"doc": "The host name in events; the system's when absent."})
+    tags: tuple[str, ...] = field(default=(), metadata={"doc": "Added to `tags` of every event."})
+    fields: dict[str, Any] = field(default_factory=dict, metadata={"doc": "Added to every event below `fields`."})
     fields_under_root: bool = field(
-        default=False, metadata={"doc": "Puts `fields` at the top level of the event instead."}
+        default=False, metadata={"doc": "Puts `fields` at the top level of events instead."}
     )
     registry: RegistryConfig = field(
         default_factory=RegistryConfig, metadata={"key": ("shipper.registry", "filebeat.registry")}
@@ -185,7 +183,7 @@ class ShipperConfig:
         default=5.0,
         metadata={
             "key": ("shipper.shutdown_timeout", "filebeat.shutdown_timeout"),
-            "doc": "How long a stop waits for records in flight.",
+            "doc": "Maximum time to wait for acknowledgements at shutdown.",
         },
     )
     read_interval: Duration = field(
@@ -193,9 +191,8 @@ class ShipperConfig:
         metadata={
             "since": "0.2",
             "key": "shipper.read_interval",
-            "doc": "Seconds from one look at files that are written to all the time to the next: lines that come"
-            " meanwhile leave together, which costs less, half of it later on average. Lines after a pause leave at"
-            " once.",
+            "doc": "How often busy files are read. Longer intervals use less CPU and add latency (half the interval on "
+            "average). Lines after a pause are read at once.",
             "min": 0.001,
             "max": 1.0,
         },
@@ -211,7 +208,7 @@ class ShipperConfig:
         default_factory=AutodiscoverConfig,
         metadata={"since": "0.2", "key": ("shipper.autodiscover", "filebeat.autodiscover")},
     )
-    # For the log: what was accepted and ignored, and what Filebeat ignores but its author did not mean.
+    # For the log: options accepted and ignored, and options that Filebeat ignores although the user meant them.
     keystore: KeystoreConfig = field(default_factory=KeystoreConfig)
     dead_letter: LettersConfig = field(default_factory=LettersConfig)
     notes: tuple[str, ...] = field(default=(), metadata={"key": None})
@@ -223,13 +220,13 @@ class ShipperConfig:
 
     @staticmethod
     def tolerates(root: Section) -> bool:
-        """True for a configuration of Filebeat's: with `filebeat.*` names, and none of `shipper.*`."""
+        """Return True for a Filebeat configuration: with `filebeat.*` names and no `shipper.*` names."""
         names = {entry.key.partition(".")[0] for entry in root.entries}
         return "filebeat" in names and "shipper" not in names
 
     @classmethod
     def prepared(cls, raw: RawConfig) -> RawConfig:
-        """Return the configuration with today's names, and with the inputs of included files."""
+        """Return the configuration with current names and the inputs of included files."""
         raw = replace(raw, root=old_names.with_renamed_options(raw.root, raw.problems))
         others = modules.inputs_of(raw) or None  # and those of included files
         for key in included.SECTIONS:
@@ -243,8 +240,8 @@ class ShipperConfig:
         if own is not None and others is None and has_providers(raw.root):
             others = []
         if own is None or (not own.items and others is None):
-            return raw  # what is missing or not a list is reported when it is read
-        default_type = "log" if raw.tolerant else None  # Filebeat's, which is older than filestream
+            return raw  # missing options and wrong types are reported on reading
+        default_type = "log" if raw.tolerant else None  # Filebeat's default, which is older than filestream
         todays = old_names.with_todays_options(
             (*own.items, *(others or [])), key, raw.problems, default_type=default_type
         )
@@ -255,18 +252,18 @@ class ShipperConfig:
         if not self.has_inputs and not others:
             yield "inputs", "no input is enabled; enable at least one"
         if self.autodiscover.providers and any(item.enabled and item.type == "stdin" for item in self.inputs):
-            yield "autodiscover", "an input of type stdin must be the only one; remove it, or the providers"
+            yield "autodiscover", "stdin must be the only input; remove it, or the providers"
         if os.path.isfile(os.path.join(self.path.data, self.registry.path)):
-            yield "registry.path", "is a file, perhaps the registry of Filebeat 6; name a directory that may be new"
+            yield "registry.path", "is a file, perhaps a registry of Filebeat 6; name a directory, existing or new"
         yield from rooted(self, self.inputs, refused)
-        if not self.autodiscover.providers:  # they set what is known of a container
+        if not self.autodiscover.providers:  # they add container metadata
             yield from tests_of_unset_fields(self._tested(), self._steps)
         yield from (
             (f"inputs{below}", message) for below, message in own_output.reads_own_output(self.inputs, self.written())
         )
         output, letters = self.output.chosen, self.dead_letter.kafka
         if letters is not None and not output.brokers:
-            yield "dead_letter.kafka", "needs output.kafka, whose brokers it uses; remove it"
+            yield "dead_letter.kafka", "needs the brokers of output.kafka; remove it"
         if output.commits_positions:
             on_disk = self.queue.disk is not None and self.queue.disk.enabled
             yield from conflicts(self.inputs, self._processor_lists(), output.brokers, on_disk=on_disk)
@@ -278,7 +275,10 @@ class ShipperConfig:
         yield from remarks_on_steps(list(self._tested()), self._steps, self._processor_lists(), os.environ)
         yield from rooted(self, self.inputs, left_out)
         if not self.has_inputs and self.config_inputs.files_wanted:
-            yield "config_inputs.path", f"no input is enabled in {self.config_inputs.path}; SIGHUP reads new files"
+            yield (
+                "config_inputs.path",
+                (f"no input is enabled in {self.config_inputs.path}; new files are loaded on SIGHUP"),
+            )
         yield from ((f"inputs{below}", message) for below, message in kept_by_order(self.inputs))
         log = self.logging.written(self.path.logs)
         yield from ((f"inputs{below}", message) for below, message in own_output.reads_own_log(self.inputs, log))
@@ -311,7 +311,7 @@ class ShipperConfig:
         return lists | {"processors": self.processors}
 
     def written(self) -> dict[str, str]:
-        """Return every file that the shipper itself writes -> the option that names it."""
+        """Return all files that the shipper writes -> the option that names them."""
         registry = os.path.join(self.path.data, self.registry.path)
         files = {os.path.join(self.path.data, name): "path.data" for name in own_output.DATA_FILES}
         files |= {os.path.join(registry, name): "the registry in path.data" for name in own_output.REGISTRY_FILES}

@@ -1,6 +1,7 @@
-"""Filebeat's modules: the files of the common ones are read as inputs, as Filebeat does without Elasticsearch. Their
-lines stay as they are, since ingest pipelines parse them, and get the module's constants. Any other module that is
-enabled is an error: nothing would read its files."""
+"""Filebeat's modules: the files of common ones become inputs, as in Filebeat without Elasticsearch. Lines stay
+unparsed, because ingest pipelines parse them, and get the module's constant fields. Any other enabled module is an
+error, because its files would not be read.
+"""
 
 import socket
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,9 +23,10 @@ _NOT_FILESETS = ("module", "enabled", "path", "input")
 
 @dataclass(frozen=True, slots=True)
 class Fileset:
-    """`start`: the pattern with which a message begins, if it has several lines; `continued`: that of its other lines.
-    `wants`: an option with its value, without which Filebeat does not read files. `by_default`: read where no fileset
-    is named."""
+    """The files of a module. `start`: the pattern of a multiline message's first line; `continued`: that of its other
+    lines. `wants`: an option and value without which Filebeat reads no files. `by_default`: read if no fileset is
+    named.
+    """
 
     paths: tuple[str, ...]
     start: str = ""
@@ -35,7 +37,7 @@ class Fileset:
 
 
 _SYSLOG = r"^\s"
-# Paths and patterns are those of the manifests of Filebeat 9.
+# Paths and patterns are from the manifests of Filebeat 9.
 MODULES: Mapping[str, Mapping[str, Fileset]] = {
     "apache": {
         "access": Fileset(
@@ -87,8 +89,9 @@ MODULES: Mapping[str, Mapping[str, Fileset]] = {
 
 
 def inputs_of(raw: RawConfig) -> list[Node]:
-    """Return the inputs of the enabled modules, here and in the files of `filebeat.config.modules`. Add a problem for
-    each that is not supported."""
+    """Return the inputs of the enabled modules, including those in `filebeat.config.modules`. Adds a problem for each
+    unsupported one.
+    """
     inputs: list[Node] = []
     node = included.node_at(raw.root, LISTED)
     if isinstance(node, ListNode):
@@ -126,8 +129,9 @@ def _inputs(items: Iterable[Node], path: str, problems: list[Problem]) -> Iterat
 
 
 def _enabled(named: Scalar, children: Mapping[str, Node]) -> dict[str, Section]:
-    """Return the enabled filesets by name, those that are read by default where none is named. Of an unknown module
-    without filesets there is one without a name."""
+    """Return the enabled filesets by name, or the default ones if none is named. An unknown module without filesets
+    gets one without a name.
+    """
     filesets = {key: node for key, node in children.items() if key not in _NOT_FILESETS}
     if not filesets:
         known = MODULES.get(named.text, {"": Fileset(())})
@@ -140,7 +144,7 @@ def _enabled(named: Scalar, children: Mapping[str, Node]) -> dict[str, Section]:
 
 
 def _fault(module: str, name: str, section: Section) -> str:
-    """Return why the fileset cannot be read, with the way out; "" if it can."""
+    """Return why the fileset cannot be read, and what to do; "" if it can."""
     known = MODULES.get(module, {}).get(name)
     variables = _variables(section)
     if isinstance(journald := variables.get("use_journald"), Scalar) and not is_false(journald):
@@ -149,13 +153,13 @@ def _fault(module: str, name: str, section: Section) -> str:
         fileset = f"the fileset {name} of " if name and module in MODULES else ""
         supported = ", ".join(MODULES.get(module, MODULES))
         return (
-            f"{fileset}module {module} is enabled and not supported, so that its files would not be read (supported: "
-            f"{supported}); write an input with their paths, or set enabled: false"
+            f"{fileset}module {module} is not supported, so its files would not be read (supported: {supported}); "
+            "write an input with its paths, or set enabled: false"
         )
     option, value = known.wants
     given = variables.get(option)
     if option and not (isinstance(given, Scalar) and given.text == value):
-        return f"reads from the network without var.{option}: {value}; set it, or write an input of type: syslog"
+        return f"receives from the network without var.{option}: {value}; set it, or write an input of type: syslog"
     return ""
 
 

@@ -1,7 +1,7 @@
-"""Names of Filebeat 5 to 7 that are still written, where today's options mean the same.
+"""Option names of Filebeat 5 to 7 that are still in use, with their current equivalents.
 
-They are replaced in the tree, before it is read as a model. Each is a lapse: a warning in a configuration of
-Filebeat's, and an error in one with `shipper.*` names.
+They are replaced in the tree before it is read as a model. Each is a lapse: a warning in a Filebeat configuration, an
+error in one with `shipper.*` names.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,7 +19,7 @@ RENAMED = {
     "filebeat.registry_file_permissions": "filebeat.registry.file_permissions",
 }
 _MORE = {"filebeat.registry_file": ", which names a directory"}
-# Of an input: one name may have become two options.
+# For inputs: one name may have become two options.
 RENAMED_OF_INPUT = {
     "input_type": ("type",),
     "close_older": ("close_inactive",),
@@ -30,7 +30,7 @@ DOCKER_FILES = "/var/lib/docker/containers"
 
 
 def with_renamed_options(root: Section, problems: list[Problem]) -> Section:
-    """Return the tree with today's names for those outside the inputs."""
+    """Return the tree with current names outside the inputs."""
     return _renamed(root, "", problems)
 
 
@@ -40,7 +40,7 @@ def _renamed(section: Section, prefix: str, problems: list[Problem]) -> Section:
         name = prefix + entry.key
         old = next((old for old in RENAMED if name == old or name.startswith(f"{old}.")), None)
         if old is not None:
-            words = f"an old name; today it is {RENAMED[old]}{_MORE.get(old, '')}"
+            words = f"an old name, now {RENAMED[old]}{_MORE.get(old, '')}"
             problems.append(Problem(entry.place.file, entry.place.line, old, words, lapse=True))
             entry = replace(entry, key=(RENAMED[old] + name.removeprefix(old)).removeprefix(prefix))
         elif isinstance(entry.node, Section) and any(old.startswith(f"{name}.") for old in RENAMED):
@@ -52,8 +52,9 @@ def _renamed(section: Section, prefix: str, problems: list[Problem]) -> Section:
 def with_todays_options(
     items: Iterable[Node], path: str, problems: list[Problem], *, default_type: str | None
 ) -> list[Node]:
-    """Return the inputs with today's names. `default_type` is that of an input without one, where it is not the
-    model's."""
+    """Return the inputs with current names. `default_type` is the type of inputs without one, if it differs from the
+    model's.
+    """
     return [
         _input(item, item.name or f"{path}[{index}]", problems, default_type) if isinstance(item, Section) else item
         for index, item in enumerate(items)
@@ -71,7 +72,7 @@ def _input(item: Section, path: str, problems: list[Problem], default_type: str 
 
 
 def _todays(item: Section, path: str, written: Mapping[str, Node], problems: list[Problem]) -> Iterator[Entry]:
-    """Yield the entries of an input with today's names."""
+    """Yield the entries of an input with current names."""
 
     def lapse(entry: Entry, words: str) -> None:
         problems.append(Problem(entry.place.file, entry.place.line, dotted(path, entry.key), words, lapse=True))
@@ -81,28 +82,28 @@ def _todays(item: Section, path: str, written: Mapping[str, Node], problems: lis
             case "type" | "input_type" if _is_docker(written):
                 paths = _paths_of_containers(written.get("containers"), entry)
                 listed = ", ".join(item.text for item in paths.items if isinstance(item, Scalar))
-                lapse(entry, f"an old type; today it is type: container with paths: [{listed}]")
+                lapse(entry, f"an old type, now type: container with paths: [{listed}]")
                 yield Entry("type", Scalar("container", "str", True, entry.place), entry.place, entry.rank)
                 if "paths" not in written:
                     yield Entry("paths", paths, entry.place, entry.rank)
             case "containers" if _is_docker(written):
                 yield from _stream(entry)
             case "combine_partials":
-                lapse(entry, "an old option; the parts of a line are always joined")
+                lapse(entry, "an old option; partial lines are always joined")
             case "document_type" if _has_document_type(written):
-                lapse(entry, "an old option; today it is the processor add_fields with target: '' and fields.type")
+                lapse(entry, "an old option, now the processor add_fields with target: '' and fields.type")
                 yield _document_type(entry, written.get("processors"))
             case "processors" if _has_document_type(written):
-                pass  # they are behind the one that sets the type
+                pass  # they come after the one that sets the type
             case "take_over" if isinstance(entry.node, Scalar) and not is_null(entry.node):
-                lapse(entry, "an old form; today it is take_over.enabled")
+                lapse(entry, "an old form, now take_over.enabled")
                 yield replace(entry, key="take_over.enabled")
             case "include_matches" if isinstance(entry.node, ListNode):
-                lapse(entry, "an old form; today it is include_matches.match")
+                lapse(entry, "an old form, now include_matches.match")
                 yield replace(entry, key="include_matches.match")
             case name if name in RENAMED_OF_INPUT:
                 today = RENAMED_OF_INPUT[name]
-                lapse(entry, f"an old name; today it is {' and '.join(today)}")
+                lapse(entry, f"an old name, now {' and '.join(today)}")
                 yield from (replace(entry, key=key) for key in today if key not in written)
             case _:
                 yield entry

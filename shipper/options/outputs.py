@@ -1,4 +1,4 @@
-"""Where the shipper sends: exactly one of the sections of `output`."""
+"""The outputs: exactly one section of `output` is enabled."""
 
 import dataclasses
 from collections.abc import Iterator, Sequence
@@ -13,25 +13,26 @@ from log_shipper.shipper.options.conditions import ConditionConfig
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputOptions:
-    """What all outputs have, and what the configuration asks of the one that is enabled; `outputs/base.py` has what the
-    agent asks of it."""
+    """Common options of outputs, and what the configuration needs of the enabled one; the agent's part is in
+    `outputs/base.py`.
+    """
 
     is_stdout: ClassVar = False  # it writes to standard output
     enabled: bool = field(default=True, metadata={"doc": "Whether this output is used."})
 
     @property
     def commits_positions(self) -> bool:
-        """True if positions are committed with the records."""
+        """Return True if positions are committed with the records."""
         return False
 
     @property
     def brokers(self) -> tuple[str, ...]:
-        """Return the brokers of Kafka that it sends to."""
+        """Return the Kafka brokers of the output."""
         return ()
 
     @property
     def fixed_topics(self) -> set[str]:
-        """Return the topics that records may be sent to, but for those that depend on the event."""
+        """Return the topics that may be written, except those that depend on the event."""
         return set()
 
     def files(self) -> Sequence[str]:
@@ -39,15 +40,15 @@ class OutputOptions:
         return ()
 
     def conditions(self) -> Iterator[tuple[str, ConditionConfig]]:
-        """Yield its conditions on events, each with the dotted path in the section."""
+        """Yield its conditions on events, with their dotted path in the section."""
         return iter(())
 
     def message_limit(self, wanted: int) -> int:
-        """Return the most bytes that a message may have: no more than can be sent, which would only be cut later."""
+        """Return the maximum size of messages in bytes: larger ones would be truncated later."""
         return wanted
 
     def examine(self) -> Examination:
-        """Return what is wrong with what the options name. Nothing is connected to."""
+        """Return what is wrong with files named by the options, without connecting."""
         return Examination()
 
 
@@ -59,18 +60,21 @@ class OutputConfig:
     not_yet: ClassVar = filebeat.OUTPUT_NOT_YET
     explain: ClassVar = tuple(filebeat.OUTPUT_NOT_YET)
     kafka: OutputOptions | None = field(
-        default=None, metadata={"doc": "A Kafka topic.", "model": f"{_MODULES}.kafka:KafkaOutput"}
+        default=None, metadata={"doc": "Sends to Kafka.", "model": f"{_MODULES}.kafka:KafkaOutput"}
     )
     console: OutputOptions | None = field(
         default=None,
         metadata={
-            "doc": "Standard output, one JSON record per line.",
+            "doc": "Writes JSON records to standard output, one per line.",
             "model": f"{_MODULES}.console:ConsoleOutputConfig",
         },
     )
     file: OutputOptions | None = field(
         default=None,
-        metadata={"doc": "A file, one JSON record per line, fsynced.", "model": f"{_MODULES}.file:FileOutputConfig"},
+        metadata={
+            "doc": "Writes JSON records to a file, one per line, with fsync.",
+            "model": f"{_MODULES}.file:FileOutputConfig",
+        },
     )
 
     @property
@@ -89,7 +93,7 @@ class OutputConfig:
             names = ", ".join(f"output.{member.name}" for member in dataclasses.fields(self))
             yield "", f"no output is enabled; enable exactly one of {names}"
         for name in enabled[1:]:
-            yield name, f"output.{enabled[0]} is enabled too; enable exactly one output"
+            yield name, f"conflicts with output.{enabled[0]}; enable exactly one output"
 
     def _enabled(self) -> dict[str, OutputOptions]:
         sections = {member.name: getattr(self, member.name) for member in dataclasses.fields(self)}

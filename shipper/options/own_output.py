@@ -1,4 +1,4 @@
-"""Detects inputs that would read what the shipper itself writes: each record would become a line, each line a record.
+"""Detects inputs that would read the shipper's own output: each record would become a line, each line a record.
 
 Only names are compared, as the scanner's globs match them; links to such files are not detected.
 """
@@ -20,7 +20,7 @@ DATA_FILES = (
     *("dead_letter.ndjson", "dead_letter-*.ndjson", "dead_letter.resent"),
     *("agent_id", "first_start", KEYSTORE),
 )
-# and in the registry's directory, where the docstring of registry/store.py describes them.
+# and in the registry's directory, as documented in registry/store.py.
 REGISTRY_FILES = (
     *("lock", "registry.db", "registry.db-wal", "registry.db-shm", "registry.tmp", "registry.new"),
     *(f"{name}.ndjson{aside}" for name in ("log", "checkpoint", "recent") for aside in ("", ".imported")),
@@ -29,28 +29,29 @@ REGISTRY_FILES = (
 
 @runtime_checkable
 class ReadsTopics(Protocol):
-    """An input that reads topics of Kafka."""
+    """An input that reads Kafka topics."""
 
     @property
     def hosts(self) -> tuple[str, ...]: ...
 
     def matches(self, topic: str) -> bool:
-        """True if the input reads a topic of this name."""
+        """Return True if the input reads a topic of this name."""
 
 
 _MAGIC = re.compile(r"[*?\[\\]")
-_WRITES = "its own output; exclude that file, or move one of them"
+_WRITES = "its own output; exclude the file, or move one of them"
 
 
 def reads_own_output(inputs: tuple[AnyInput, ...], written: Mapping[str, str]) -> Iterator[Finding]:
-    """Yield findings below `inputs`; `written` maps the paths that the shipper writes to what they are."""
+    """Yield errors below `inputs`; `written` maps the shipper's output paths to their description."""
     for where, path in _matches(inputs, written):
         yield where, f"matches {path} of {written[path]}: the shipper would read {_WRITES}"
 
 
 def reads_own_topic(inputs: tuple[AnyInput, ...], hosts: Collection[str], topics: Collection[str]) -> Iterator[Finding]:
-    """Yield findings below `inputs`; `topics` are those that the shipper writes to at these brokers. Only names are
-    compared: a broker with another name, and a topic that depends on the event, are not detected."""
+    """Yield errors below `inputs`; `topics` are the shipper's output topics on these brokers. Only names are compared:
+    brokers with another name and topics that depend on the event are not detected.
+    """
     for index, feed in feeds_of(inputs):
         if not feed.enabled or not isinstance(feed, ReadsTopics) or set(hosts).isdisjoint(feed.hosts):
             continue
@@ -58,15 +59,17 @@ def reads_own_topic(inputs: tuple[AnyInput, ...], hosts: Collection[str], topics
             if feed.matches(topic):
                 yield (
                     f"[{index}].topics",
-                    f"{topic} is the shipper's own output, each record of which it would send again; exclude that "
-                    "topic, or send to another one",
+                    (
+                        f"{topic} is the shipper's own output, and every record would be sent again; exclude the "
+                        "topic, or send to another one"
+                    ),
                 )
 
 
 def reads_own_log(inputs: tuple[AnyInput, ...], files: Sequence[str]) -> Iterator[Finding]:
-    """Yield remarks below `inputs`. Its own log may be read as any other: it does not grow with each line it ships."""
+    """Yield warnings below `inputs`. The shipper's own log may be read: it does not grow with each line shipped."""
     for where, path in _matches(inputs, files):
-        yield where, f"matches {path}, the shipper's own log, which is shipped too; exclude that file if it is unwanted"
+        yield where, f"matches {path}, the shipper's own log; exclude it unless you want to ship it"
 
 
 def _matches(inputs: tuple[AnyInput, ...], written: Collection[str]) -> Iterator[tuple[str, str]]:
@@ -89,19 +92,19 @@ def _takes(scanner: ScannerConfig, path: str) -> bool:
 
 
 def _matcher(pattern: str, *, recursive: bool) -> Callable[[str], bool]:
-    """Return a function that is True for the paths that the scanner would find by the pattern."""
+    """Return a predicate for the paths that the scanner would find by the pattern."""
     absolute = os.path.abspath(pattern)
     beginning = _MAGIC.split(absolute, maxsplit=1)[0]
     if beginning == absolute:
         return absolute.__eq__
 
     def finds(path: str) -> bool:
-        # The fixed beginning rules out nearly every path: there may be thousands of inputs with several patterns each.
+        # The literal prefix rules out nearly every path: there may be thousands of inputs with several patterns each.
         if not path.startswith(beginning):
             return False
         try:
             return globs.matches(globs.parse(pattern, recursive=recursive), path)
-        except ValueError:  # such a pattern finds nothing, which the scanner reports
+        except ValueError:  # such a pattern matches nothing, which the scanner reports
             return False
 
     return finds

@@ -11,53 +11,53 @@ from log_shipper.config.yaml.schema import NamedItems
 from log_shipper.shipper.options import filebeat
 from log_shipper.shipper.options.conditions import ConditionConfig
 
-# The sink recognises duplicates by these: no processor can change them.
+# The sink recognises duplicates by these fields: no processor may change them.
 PROTECTED_FIELDS = ("log.offset", "log.length", "log.file.id")
 
-# Metadata of options that many processors share.
-IGNORE_MISSING: dict[str, Any] = {"doc": "Whether an event without the field is skipped without an error."}
-IGNORE_FAILURE: dict[str, Any] = {"doc": "Whether an error of the event is not reported in its error.message."}
+# Metadata of options common to many processors.
+IGNORE_MISSING: dict[str, Any] = {"doc": "Skips events without the field, without an error."}
+IGNORE_FAILURE: dict[str, Any] = {"doc": "Omits errors from error.message of events."}
 FAIL_ON_ERROR: dict[str, Any] = {
-    "doc": "Whether an error undoes all changes to the event and sets error.message; when false, what succeeded is "
-    "kept."
+    "doc": "Undoes all changes to an event on an error, and sets error.message; when false, completed changes are kept."
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessorConfig:
-    """`name` is the processor's key in YAML; `strict`, where it is true, says that Filebeat, too, refuses an unknown
-    option of it. `example`: an item of `processors`, and an event before and after it, all in YAML, with ` -> ` between
-    them; the item alone where the result depends on the machine. One that `awaits` look-ups cannot be part of a branch.
-    How it is built: `processor/base.py`."""
+    """Base of processor options. `name` is the key in YAML; `strict`: Filebeat also refuses unknown options of it.
+    `example`: an item of `processors`, and an event before and after it, in YAML, separated by ` -> `; only the item if
+    the result depends on the machine. A processor that `awaits` look-ups cannot be in a branch. `processor/base.py`
+    builds it.
+    """
 
     since: ClassVar = "0.2"
     name: ClassVar[str]
     example: ClassVar[str] = ""
     awaits: ClassVar = False
     when: ConditionConfig | None = field(
-        default=None, metadata={"doc": "The events that it is applied to; all when absent.", "recursive": True}
+        default=None, metadata={"doc": "Applies only to events that meet this condition.", "recursive": True}
     )
 
     @property
     def growth(self) -> tuple[int, int] | None:
-        """Return how many times larger the results may be than the event, and how many bytes more; None if they are
-        not larger than what is read."""
+        """Return the maximum growth of an event as a factor and additional bytes; None if it does not grow."""
         return None
 
     def may_set(self, root: str) -> bool:
-        """True if it could set a field below this name. In most processors the name is then in an option: a target, the
-        new name of a field, a key of a pattern."""
+        """Return True if it may set a field below this name. In most processors, an option holds the name: a target, a
+        new field name, a key of a pattern.
+        """
         return re.search(rf"\b{root}\b", repr(replace(self, when=None))) is not None
 
 
 def protected(option: str, names: Sequence[str]) -> Iterator[Finding]:
-    """Yield a remark for each name of a field that cannot be removed, or not with all that is below it."""
+    """Yield a warning for each field that cannot be removed, or not with everything below it."""
     for index, name in enumerate(names):
         if stays := [field_name for field_name in PROTECTED_FIELDS if f"{field_name}.".startswith(f"{name}.")]:
-            yield f"{option}[{index}]", f"{', '.join(stays)} will stay: duplicates of an event are recognised by it"
+            yield f"{option}[{index}]", f"keeps {', '.join(stays)}, needed to identify duplicates"
 
 
-_NO_BRANCH = "waits for answers and cannot be part of a branch; make it an item of its own, with a 'when'"
+_NO_BRANCH = "waits for answers and cannot be in a branch; make it a separate item with 'when'"
 _WHOLE: dict[str, Any] = {}
 PROCESSORS = NamedItems(
     "processor",
@@ -74,7 +74,7 @@ class Branch:
     condition: ConditionConfig = field(
         metadata={
             "key": "if",
-            "doc": "The condition that decides.",
+            "doc": "The condition for `then` and `else`.",
             "missing": "'then' needs an 'if'",
             "recursive": True,
         },
@@ -85,12 +85,12 @@ class Branch:
     )
     otherwise: tuple[Any, ...] = field(
         default=(),
-        metadata={"key": "else", "doc": "Processors for the other events.", "read_as": PROCESSORS, "recursive": True},
+        metadata={"key": "else", "doc": "Processors for all other events.", "read_as": PROCESSORS, "recursive": True},
     )
 
     def check(self) -> Iterator[Finding]:
         if not self.then:
-            yield "then", "missing; name the processors for events that meet the condition"
+            yield "then", "missing; list processors for events that meet the condition"
         for branch in ("then", "otherwise"):
             for index, item in enumerate(getattr(self, branch)):
                 if isinstance(item, ProcessorConfig) and item.awaits:

@@ -1,5 +1,4 @@
-"""The providers of autodiscover. What is made of a container is decided by shipper/autodiscover; here is what may be
-written."""
+"""The options of autodiscover providers. shipper/autodiscover decides what is made of a container."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -19,7 +18,7 @@ from log_shipper.shipper.options.model import INPUT_KINDS
 from log_shipper.shipper.options.old_names import with_todays_options
 
 BUILT_IN = Place("the default of hints.default_config")
-_PROMISE = "what is known of containers: ${data.kubernetes.container.id} and others"
+_PROMISE = "container metadata: ${data.kubernetes.container.id} and others"
 _CONTAINER_LINES = Section((Entry("container.format", Scalar("auto", "str", True, BUILT_IN), BUILT_IN),), BUILT_IN)
 
 
@@ -28,7 +27,7 @@ def _text(text: str) -> Scalar:
 
 
 def default_config(path: str) -> Section:
-    """Return the input of a container for which nothing else is written, reading these files."""
+    """Return the default input of a container with these files."""
     entries: dict[str, Node] = {
         "type": _text("filestream"),
         "id": _text("container-logs-${data.container.id}"),
@@ -44,7 +43,7 @@ DOCKER_DEFAULT = default_config("/var/lib/docker/containers/${data.container.id}
 
 
 def with_todays_names(section: Section, problems: list[Problem], tolerant: bool) -> Section:
-    """Return an input of a template with today's names."""
+    """Return an input of a template with current names."""
     default_type = "log" if tolerant else None
     (node,) = with_todays_options([section], section.name, problems, default_type=default_type)
     assert isinstance(node, Section)
@@ -52,7 +51,7 @@ def with_todays_names(section: Section, problems: list[Problem], tolerant: bool)
 
 
 def default_with_todays_names(section: Section, problems: list[Problem], tolerant: bool) -> Section:
-    """Return `hints.default_config`, which may only say whether it is enabled."""
+    """Return `hints.default_config`, which may only enable or disable it."""
     if set(section.children(lambda *_: None)) <= {"enabled"}:
         return KUBERNETES_DEFAULT
     return with_todays_names(section, problems, tolerant)
@@ -65,11 +64,11 @@ class TemplateConfig:
     as_in: ClassVar = "- {condition.equals: {kubernetes.namespace: web}, config: [{type: container, paths: [...]}]}"
     condition: ConditionConfig | None = field(
         default=None,
-        metadata={"doc": "What is known of a container must meet it, as in `equals.kubernetes.namespace: web`."},
+        metadata={"doc": "Matches containers by their metadata, as in `equals.kubernetes.namespace: web`."},
     )
     config: tuple[Template, ...] = field(
         metadata={
-            "doc": f"Inputs, as below `inputs`; their variables may name {_PROMISE}.",
+            "doc": f"Inputs, as below `inputs`; variables may refer to {_PROMISE}.",
             "template_of": INPUT_KINDS,
             "prepared": with_todays_names,
         }
@@ -77,28 +76,30 @@ class TemplateConfig:
 
     def check(self) -> Iterator[Finding]:
         if not self.config:
-            yield "config", "must not be empty; list the inputs of a container that meets the condition"
+            yield "config", "must not be empty; list the inputs for matching containers"
 
     def cautions(self) -> Iterator[Finding]:
         for index, template in enumerate(self.config):
             if not has_late_variable(template.section):
                 yield (
                     f"config[{index}]",
-                    "names nothing of the container, so that all containers have this one input in common; write "
-                    "${data.container.id} into its paths",
+                    (
+                        "has no variable of the container, so all containers would share this input; put "
+                        "${data.container.id} into its paths"
+                    ),
                 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HintsConfig:
     enabled: bool = field(
-        default=False, metadata={"doc": "Whether annotations (of Docker: labels) decide how a container is read."}
+        default=False, metadata={"doc": "Reads containers as their annotations (Docker: labels) say."}
     )
     default_config: Template | None = field(
         default=None,
         metadata={
-            "doc": "The input of a container that no template matches, before its hints; `enabled: false` leaves out "
-            "containers without the hint `enabled`. By default, filestream with the parser container.",
+            "doc": "The input for containers that no template matches, before their hints; `enabled: false` skips "
+            "containers without the hint `enabled`. Default: filestream with the container parser.",
             "template_of": INPUT_KINDS,
             "prepared": default_with_todays_names,
         },
@@ -109,20 +110,20 @@ class HintsConfig:
 class HintsBuilder(HintsConfig):
     """`- type: hints` below `builders`, the older form of `hints`."""
 
-    type: Literal["hints"] = field(default="hints", metadata={"doc": "The type of builder."})
-    enabled: bool = field(default=True, metadata={"doc": "As hints.enabled."})
+    type: Literal["hints"] = field(default="hints", metadata={"doc": "The builder type."})
+    enabled: bool = field(default=True, metadata={"doc": "Same as hints.enabled."})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigAppender:
-    """Options that are added to the inputs of the containers that meet a condition."""
+    """Options added to the inputs of containers that meet a condition."""
 
-    type: Literal["config"] = field(default="config", metadata={"doc": "The type of appender."})
-    condition: ConditionConfig | None = field(default=None, metadata={"doc": "The condition, as of a template."})
+    type: Literal["config"] = field(default="config", metadata={"doc": "The appender type."})
+    condition: ConditionConfig | None = field(default=None, metadata={"doc": "The condition, as in a template."})
     config: Template = field(
         metadata={
-            "doc": "Options of an input; they replace those of the same name, and lists are appended.",
-            "missing": "write the options to add, as in 'config: {fields.team: web}'",
+            "doc": "Input options to add; they replace options of the same name, and extend lists.",
+            "missing": "list the options to add, as in 'config: {fields.team: web}'",
         }
     )
 
@@ -131,7 +132,7 @@ BUILDERS = Kinds("type", {"hints": HintsBuilder})
 APPENDERS = Kinds(
     "type",
     {"config": ConfigAppender},
-    {"kubernetes.token": "it is for Metricbeat, whose requests need the token"},
+    {"kubernetes.token": "it is for Metricbeat, which needs the token for requests"},
 )
 
 
@@ -146,88 +147,88 @@ class EveryProvider:
     since: ClassVar = "0.2"
     prefix: str = field(
         default="co.elastic",
-        metadata={"doc": "How the names of hints begin, before `.logs/`.", "check": _prefix},
+        metadata={"doc": "The prefix of hints, before `.logs/`.", "check": _prefix},
     )
     hints: HintsConfig = field(default_factory=HintsConfig)
     builders: tuple[HintsBuilder, ...] = field(
         default=(), metadata={"doc": "The older form of `hints`.", "read_as": BUILDERS}
     )
     templates: tuple[TemplateConfig, ...] = field(
-        default=(), metadata={"doc": "Inputs by conditions; hints are for containers that meet none of them."}
+        default=(), metadata={"doc": "Inputs by condition; hints apply to containers that match none."}
     )
     appenders: tuple[ConfigAppender, ...] = field(
-        default=(), metadata={"doc": "Options that are added to what templates and hints made.", "read_as": APPENDERS}
+        default=(), metadata={"doc": "Options added to the inputs from templates and hints.", "read_as": APPENDERS}
     )
     cleanup_timeout: Duration = field(
         default=60.0,
         metadata={
-            "doc": "How long the inputs of a container that has ended stay at least; they stay until its files are "
-            "read to their end and acknowledged."
+            "doc": "The minimum time that a stopped container's inputs are kept; they also stay until its files are "
+            "read and acknowledged."
         },
     )
 
     def check(self) -> Iterator[Finding]:
         if not (self.templates or self.built_by_hints.enabled):
-            yield "templates", "missing, and hints are not enabled: no container would be read; set hints.enabled: true"
+            yield "templates", "missing, and hints are disabled: no container would be read; set hints.enabled: true"
 
     @property
     def built_by_hints(self) -> HintsConfig:
-        """Return `hints`, in whichever form it is written."""
+        """Return `hints`, in either form."""
         return self.builders[0] if self.builders and not self.hints.enabled else self.hints
 
 
 def parse_resource(text: str) -> str:
-    """Return the kind of objects that is watched. Raises ValueError."""
+    """Return the kind of objects to watch. Raises ValueError."""
     if text.lower() in ("node", "service"):
-        raise ValueError(f"{text!r} is not supported, because only pods have log files; write resource: pod")
+        raise ValueError(f"{text!r} is not supported, because only pods have log files; set resource: pod")
     if text.lower() != "pod":
         raise ValueError(f"{text!r} must be pod")
     return "pod"
 
 
 def parse_unique(text: str) -> bool:
-    """Return false. Raises ValueError."""
+    """Return false. Raises ValueError for true."""
     if text.lower() in ("true", "yes", "on"):
-        raise ValueError("is not supported: there is no election of one agent of the cluster; each reads its own node")
+        raise ValueError("is not supported: there is no leader election; each agent reads its own node")
     return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KubernetesProvider(EveryProvider):
-    """Pods of this node, or of the cluster, from the API server."""
+    """Pods of this node or cluster, from the API server."""
 
     ignored: ClassVar = filebeat.KUBERNETES_PROVIDER_IGNORED
-    type: Literal["kubernetes"] = field(default="kubernetes", metadata={"doc": "The type of provider."})
+    type: Literal["kubernetes"] = field(default="kubernetes", metadata={"doc": "The provider type."})
     not_yet: ClassVar = LabelsConfig.not_yet
     node: str | None = field(
         default=None,
         metadata={
             "key": ("node", "host"),
-            "doc": "The node whose pods are read; when absent NODE_NAME, else that of the agent's own pod, else the "
-            "name of the host.",
+            "doc": "The node whose pods are read. Default: NODE_NAME, else the node of the agent's pod, else the host "
+            "name.",
             "check": not_blank,
         },
     )
     scope: Literal["node", "cluster"] = field(
-        default="node", metadata={"doc": "Whether pods of all nodes are watched. Only files of this host can be read."}
+        default="node", metadata={"doc": "Watches pods of all nodes. Only files on this host can be read."}
     )
-    resource: Annotated[str, parse_resource] = field(default="pod", metadata={"doc": "What is watched: pod."})
-    namespace: str | None = field(default=None, metadata={"doc": "The only namespace whose pods are watched."})
+    resource: Annotated[str, parse_resource] = field(default="pod", metadata={"doc": "The resource to watch: pod."})
+    namespace: str | None = field(default=None, metadata={"doc": "Watches only pods of this namespace."})
     kube_config: str | None = field(
-        default=None, metadata={"doc": "A kubeconfig; the account of the agent's own pod when absent."}
+        default=None, metadata={"doc": "The kubeconfig file; the pod's own service account when absent."}
     )
     unique: Annotated[bool, parse_unique] = field(default=False, metadata={"doc": "Must be false."})
     kube_client_options: KubeClientOptions = field(default_factory=KubeClientOptions)
     add_resource_metadata: AddResourceMetadataConfig = field(default_factory=AddResourceMetadataConfig)
-    include_labels: tuple[str, ...] = field(default=(), metadata={"doc": "The only labels that events get."})
-    exclude_labels: tuple[str, ...] = field(default=(), metadata={"doc": "Labels that events do not get."})
-    include_annotations: tuple[str, ...] = field(default=(), metadata={"doc": "Annotations that events get."})
+    include_labels: tuple[str, ...] = field(default=(), metadata={"doc": "Adds only these labels to events."})
+    exclude_labels: tuple[str, ...] = field(default=(), metadata={"doc": "Labels to leave out of events."})
+    include_annotations: tuple[str, ...] = field(default=(), metadata={"doc": "Annotations to add to events."})
     labels_dedot: bool = field(
-        default=True, metadata={"key": "labels.dedot", "doc": "Replaces dots in names of labels by underscores."}
+        default=True, metadata={"key": "labels.dedot", "doc": "Replaces dots in label names with underscores."}
     )
     annotations_dedot: bool = field(
         default=True,
-        metadata={"key": "annotations.dedot", "doc": "Replaces dots in names of annotations by underscores."},
+        metadata={"key": "annotations.dedot", "doc": "Replaces dots in annotation names with underscores."},
     )
 
 
@@ -235,11 +236,11 @@ class KubernetesProvider(EveryProvider):
 class DockerProvider(EveryProvider):
     """Containers of a Docker daemon."""
 
-    type: Literal["docker"] = field(default="docker", metadata={"doc": "The type of provider."})
+    type: Literal["docker"] = field(default="docker", metadata={"doc": "The provider type."})
     host: str = field(default=DEFAULT_HOST, metadata={**HOST, "check": not_blank})
     ssl: DockerTlsConfig | None = field(default=None, metadata=SSL)
     dedot: bool = field(
-        default=True, metadata={"key": "labels.dedot", "doc": "Replaces dots in names of labels by underscores."}
+        default=True, metadata={"key": "labels.dedot", "doc": "Replaces dots in label names with underscores."}
     )
 
     def check(self) -> Iterator[Finding]:

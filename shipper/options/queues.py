@@ -1,4 +1,4 @@
-"""`queue`: limits of what is read and not yet acknowledged, and what of it is kept on disk."""
+"""`queue`: limits of unacknowledged events in memory and on disk."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -9,15 +9,15 @@ from log_shipper.config.text.units import Duration, Size, Watermark
 from log_shipper.shipper.options import filebeat
 
 MIB = 1024**2
-# Types of inputs of which nothing can be read again.
+# Input types whose events cannot be re-read.
 LISTENING = frozenset({"http", "http_endpoint", "syslog", "tcp", "udp", "unix"})
-SEGMENTS = 10  # of `max_size`, if `segment_size` is not given
+SEGMENTS = 10  # of `max_size`, if `segment_size` is not set
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemFlush:
-    min_events: int = field(default=0, metadata={"doc": "Accepted and not used.", "min": 0})
-    timeout: Duration = field(default=0.0, metadata={"doc": "Accepted and not used."})
+    min_events: int = field(default=0, metadata={"doc": "Accepted and ignored.", "min": 0})
+    timeout: Duration = field(default=0.0, metadata={"doc": "Accepted and ignored."})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,88 +25,87 @@ class MemQueue:
     ignored: ClassVar = filebeat.QUEUE_MEM_IGNORED
     events: int = field(
         default=65536,
-        metadata={"doc": "The most events that are read and not yet acknowledged.", "unit": "events", "min": 1},
+        metadata={"doc": "Maximum number of unacknowledged events.", "unit": "events", "min": 1},
     )
-    bytes: Size = field(default=20 * MIB, metadata={"doc": "The most bytes of these events.", "min": 1})
+    bytes: Size = field(default=20 * MIB, metadata={"doc": "Maximum bytes of these events.", "min": 1})
     pending_bytes: Size = field(
         default=128 * 1024**2,
         metadata={
             "since": "0.2",
-            "doc": "The most bytes of lines and messages whose end was not read yet; beyond it, the largest is sent "
-            "as it is.",
+            "doc": "Maximum bytes of incomplete lines and messages; above it, the largest is sent as it is.",
             "min": 1024**2,
         },
     )
     flush: MemFlush | None = field(
         default=None,
-        metadata={"doc": "Accepted and not used.", "unused": "batches form by themselves under load"},
+        metadata={"doc": "Accepted and ignored.", "unused": "under load, batches form by themselves"},
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatermarkConfig:
-    """Shares between 0 and 1; or bytes that must stay free, negative."""
+    """Shares between 0 and 1, or negative bytes of free space."""
 
     low: Watermark = field(
         default=0.85,
         metadata={
-            "doc": "From here on the log and the health say that the disk fills up: the share that is used (85%), or "
-            "what is still free (50GiB).",
+            "doc": "Above this usage, warns in the log and in the health status. A percentage used (85%), or free "
+            "space (50GiB).",
         },
     )
     high: Watermark = field(
         default=0.90,
-        metadata={"doc": "From here on the queue does not grow: no more is read than memory takes."},
+        metadata={"doc": "Above this usage, the queue stops growing; reading pauses when memory is full."},
     )
     flood: Watermark = field(
         default=0.95,
         metadata={
-            "doc": "From here on deleted files are closed, read or not, so that their space is free; what is given up "
-            "is logged.",
+            "doc": "Above this usage, deleted files are closed, read or not, to free their space; lost bytes are "
+            "logged.",
         },
     )
 
     def check(self) -> Iterator[Finding]:
         marks = (self.low, self.high, self.flood)
         if len({mark < 0 for mark in marks}) > 1:
-            yield "", "low, high and flood must be of one kind: all are percentages, or all are sizes that stay free"
+            yield "", "low, high and flood must all be percentages, or all sizes of free space"
         elif not self.low <= self.high <= self.flood:
-            yield "", "low must come before high, and high before flood, as the disk fills up: 85%, 90%, 95%"
+            yield "", "low must be reached before high, and high before flood, as in 85%, 90%, 95%"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiskQueueConfig:
-    """`segment_size` 0: a part of `max_size`."""
+    """The queue on disk; with `segment_size` 0, segments are a fraction of `max_size`."""
 
     since: ClassVar = "0.2"
     enabled: bool = field(
         default=True,
         metadata={
-            "doc": "`false` keeps all that waits in memory, also what cannot be read again; what is on disk already is "
-            "still delivered."
+            "doc": "`false` keeps all pending events in memory, including those that cannot be re-read. Events already "
+            "on disk are still delivered."
         },
     )
     path: str | None = field(
         default=None,
-        metadata={"doc": "The directory of the queue; `diskqueue` in path.data when absent.", "check": not_blank},
+        metadata={"doc": "The directory of the queue; by default `diskqueue` in path.data.", "check": not_blank},
     )
     max_size: Size = field(
         default=1024 * MIB,
-        metadata={"doc": "The most bytes that it takes of the disk; 0: no limit but the watermarks."},
+        metadata={"doc": "Maximum size on disk; 0: limited only by the watermarks."},
     )
     segment_size: Size = field(
         default=0,
-        metadata={"doc": "The size of one file of it, in bytes; a tenth of max_size when 0."},
+        metadata={"doc": "The size of one segment file; 0: a tenth of max_size."},
     )
     read_ahead: int = field(
         default=512,
-        metadata={"doc": "About how many events are read back in one step.", "unit": "events", "min": 1},
+        metadata={"doc": "Approximate number of events read back per step.", "unit": "events", "min": 1},
     )
     write_ahead: int = field(
         default=16384,
         metadata={
-            "doc": "The most events that wait in memory behind those that the output has; they are written if it takes "
-            "too long.",
+            "doc": "Maximum number of events in memory behind those handed to the output; after the time in `flush`, "
+            "they are written.",
             "unit": "events",
             "min": 1,
         },
@@ -114,16 +113,18 @@ class DiskQueueConfig:
     flush: Duration = field(
         default=0.1,
         metadata={
-            "doc": "How long a batch may be undelivered before it is written; ten times as long if it can be read "
-            "again. 0 writes everything."
+            "doc": "How long a batch may be undelivered before it is written; ten times as long if it can be re-read. "
+            "0 writes everything."
         },
     )
     retry_interval: Duration = field(
-        default=1.0, metadata={"doc": "The first pause after a write that failed; it doubles.", "min": 0.001}
+        default=1.0, metadata={"doc": "The first delay after a failed write; it doubles.", "min": 0.001}
     )
-    max_retry_interval: Duration = field(default=30.0, metadata={"doc": "The longest such pause.", "min": 0.001})
+    max_retry_interval: Duration = field(
+        default=30.0, metadata={"doc": "The maximum delay after failed writes.", "min": 0.001}
+    )
     compression: Literal["zstd", "none"] = field(
-        default="zstd", metadata={"doc": "How batches are compressed: zstd at its fastest level, or not."}
+        default="zstd", metadata={"doc": "The compression of batches: zstd at its fastest level, or none."}
     )
     watermark: WatermarkConfig = field(default_factory=WatermarkConfig)
 
@@ -133,12 +134,12 @@ class DiskQueueConfig:
         elif self.segment_size and self.max_size and self.segment_size > self.max_size // 2:
             yield (
                 "segment_size",
-                "must be at most half of max_size, so that one file can be removed while another grows",
+                "must be at most half of max_size, so that one segment can be deleted while another grows",
             )
         if self.segment_size and self.segment_size < MIB:
             yield "segment_size", "must be at least 1MiB"
         if self.max_retry_interval < self.retry_interval:
-            yield "max_retry_interval", "must not be less than retry_interval"
+            yield "max_retry_interval", "must be at least retry_interval"
 
     @property
     def bytes_of_segment(self) -> int:
@@ -153,17 +154,19 @@ class QueueConfig:
         default=None,
         metadata={
             "since": "0.2",
-            "doc": "Keeps on disk what waits for the output. Without this section, only what cannot be read again "
-            "passes through it, with these defaults.",
+            "doc": "Stores pending events on disk. Without this section, only events that cannot be re-read are "
+            "stored, with these defaults.",
         },
     )
 
     def remarks_on(self, types: Iterable[str]) -> Iterator[Finding]:
-        """Yield what is odd about the queue for inputs of these types."""
+        """Yield warnings about the queue for these input types."""
         lost = sorted(LISTENING.intersection(types))
         if lost and self.disk is not None and not self.disk.enabled:
             yield (
                 "queue.disk.enabled",
-                f"events of type {lost[0]} cannot be read again: what waits for the output is lost when the agent is "
-                "killed; leave the queue on disk on for them",
+                (
+                    f"events of type {lost[0]} cannot be re-read: pending ones are lost if the agent is killed; keep "
+                    "the queue on disk enabled for them"
+                ),
             )

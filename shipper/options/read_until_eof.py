@@ -1,4 +1,4 @@
-"""The option `read_until_eof`: a stop reads files to their end."""
+"""The option `read_until_eof`: read files to their end before stopping."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -8,12 +8,13 @@ from log_shipper.config.text.units import Duration
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadUntilEofConfig:
-    """For files that nobody reads after a stop, as those of a pod that ends: a stop (SIGTERM) searches the paths once
-    more, and reads the files to the ends that they have by then. A last message or line that is unfinished is shipped
-    as it is when its file has had no new data for a second."""
+    """For files that no one reads later, such as those of a terminating pod: on SIGTERM, the shipper scans the paths
+    once more and reads the files to their current end. An incomplete last message or line is shipped after a second
+    without new data.
+    """
 
     since: ClassVar = "0.2"
-    enabled: bool = field(default=False, metadata={"doc": "Whether a stop reads files to their end."})
+    enabled: bool = field(default=False, metadata={"doc": "Reads files to their end before stopping."})
     timeout: Duration = field(
-        default=60.0, metadata={"doc": "How long a stop reads at most; `shutdown_timeout` limits it, too."}
+        default=60.0, metadata={"doc": "Maximum time to read while stopping; `shutdown_timeout` limits it, too."}
     )

@@ -1,5 +1,6 @@
-"""Custom fields at the top level of events (`fields_under_root`). As in Filebeat they take precedence over the members
-that every record has, except over those by which the sink recognises a record."""
+"""Custom fields at the top level of events (`fields_under_root`). As in Filebeat, they override standard members,
+except those by which the sink identifies a record.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
@@ -10,7 +11,7 @@ Findings = Callable[[Mapping[str, Any]], Iterator[Finding]]
 
 
 class HasFields(Protocol):
-    """A configuration, or an input of one."""
+    """A configuration or an input with custom fields."""
 
     @property
     def fields(self) -> Mapping[str, Any]: ...
@@ -19,19 +20,19 @@ class HasFields(Protocol):
     def fields_under_root(self) -> bool: ...
 
 
-_CHOOSE = "give the field another name, or leave fields_under_root out"
+_CHOOSE = "rename the field, or remove fields_under_root"
 _OF_LOG = ("offset", "length", "file", "flags")
 
 
 def rooted(root: HasFields, inputs: Sequence[HasFields], findings: Findings) -> Iterator[Finding]:
-    """Yield what is found in the fields at the top level of events, by its attribute path below the configuration."""
+    """Yield findings about fields at the top level of events, by attribute path below the configuration."""
     for where, section in (("", root), *((f"inputs[{index}].", item) for index, item in enumerate(inputs))):
         if section.fields_under_root:
             yield from ((f"{where}fields.{name}", message) for name, message in findings(section.fields))
 
 
 def refused(fields: Mapping[str, Any]) -> Iterator[Finding]:
-    """Yield the fields that would replace what the sink needs, with the way out."""
+    """Yield fields that would replace members the sink needs, with the remedy."""
     for name, what in (("@timestamp", "time"), ("message", "line")):
         if name in fields:
             yield name, f"would replace the {what} of every event; {_CHOOSE}"
@@ -43,19 +44,19 @@ def refused(fields: Mapping[str, Any]) -> Iterator[Finding]:
 
 def _log(value: Any) -> Iterator[Finding]:
     if not isinstance(value, dict):
-        yield "log", f"would replace log.offset and log.file.id, which name an event; {_CHOOSE}"
+        yield "log", f"would replace log.offset and log.file.id, which identify an event; {_CHOOSE}"
         return
     for name in _OF_LOG:
         if name in value:
-            yield f"log.{name}", f"would replace what names an event; {_CHOOSE}"
+            yield f"log.{name}", f"would replace fields that identify an event; {_CHOOSE}"
 
 
 def _host(value: Any) -> Iterator[Finding]:
     if isinstance(value, dict) and "name" in value and not isinstance(value["name"], str):
-        yield "host.name", "must be a text"
+        yield "host.name", "must be a string"
 
 
 def left_out(fields: Mapping[str, Any]) -> Iterator[Finding]:
-    """Yield the fields that no event gets, with the way out."""
+    """Yield fields that are left out of events, with the remedy."""
     if not isinstance(fields.get("host", {}), dict):
         yield "host", "left out, as in Filebeat: events keep the object of host.name; write host.name"

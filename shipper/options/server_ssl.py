@@ -1,4 +1,4 @@
-"""`ssl` of an input that listens: TLS with the options of Filebeat's servers."""
+"""`ssl` of a listening input: TLS with the options of Filebeat's servers."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -22,58 +22,56 @@ ServerCurve = Literal["P-256", "P-384", "P-521", "X25519"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSslConfig:
-    """As in Filebeat, any section but one with `enabled: false` turns TLS on."""
+    """TLS of a server. As in Filebeat, any section except `enabled: false` enables it."""
 
     since: ClassVar = "0.2"
     enabled: bool | None = field(
         default=None,
-        metadata={"doc": "Whether TLS is used; when absent, it is used if any other option of ssl is set."},
+        metadata={"doc": "Enables TLS; by default, any other option of ssl enables it."},
     )
     certificate: str | None = field(
-        default=None, metadata={"doc": "PEM file of the server's certificate and its chain, or their text."}
+        default=None, metadata={"doc": "PEM file or text of the server's certificate chain."}
     )
-    key: Secret | None = field(default=None, metadata={"doc": "PEM file of the server's private key, or its text."})
+    key: Secret | None = field(default=None, metadata={"doc": "PEM file or text of the server's private key."})
     key_passphrase: Secret | None = field(default=None, metadata={"doc": "The passphrase of the private key."})
     key_passphrase_path: str | None = field(
         default=None, metadata={"doc": "File with the passphrase of the private key.", "check": not_blank}
     )
     certificate_authorities: tuple[str, ...] = field(
         default=(),
-        metadata={"doc": "PEM files of the authorities of clients, or their text; the system's when empty."},
+        metadata={"doc": "PEM files or texts of the CAs for client certificates; the system's when empty."},
     )
     client_authentication: ClientAuthentication | None = field(
         default=None,
         metadata={
-            "doc": "Whether a client must show a certificate (required), may show one, which must be valid (optional), "
-            "or is not asked (none). When absent, it must where `certificate_authorities` are given."
+            "doc": "Whether clients must send a certificate (required), may send a valid one (optional), or are not "
+            "asked (none). Default: required if `certificate_authorities` is set."
         },
     )
     verification_mode: Literal["full", "strict", "certificate", "none"] = field(
         default="full",
-        metadata={
-            "doc": "How the certificate of a client is verified: by its authority and dates, or not at all (none)."
-        },
+        metadata={"doc": "How client certificates are verified: CA and dates, or not at all (none)."},
     )
     ca_sha256: tuple[str, ...] = field(
         default=(),
         metadata={
-            "doc": "Only those authorities are trusted whose public key has one of these SHA-256 (base64).",
+            "doc": "Trusts only CAs whose public key has one of these SHA-256 hashes (base64).",
             "check": pins,
         },
     )
     supported_protocols: tuple[Annotated[Protocol, parse_protocol], ...] = field(
         default=(),
-        metadata={"doc": "The versions of TLS that may be used: TLSv1.2 and TLSv1.3, or one of them; both when empty."},
+        metadata={"doc": "Allowed TLS versions: TLSv1.2 and TLSv1.3, or one of them; both when empty."},
     )
     cipher_suites: tuple[Annotated[str, parse_suite], ...] = field(
         default=(),
         metadata={
-            "doc": "The cipher suites for TLS 1.2, by Filebeat's or OpenSSL's names; OpenSSL's default when empty. "
-            "Those of TLS 1.3 cannot be chosen, as in Filebeat."
+            "doc": "Cipher suites for TLS 1.2, by Filebeat's or OpenSSL's names; OpenSSL's default when empty. TLS 1.3 "
+            "suites cannot be chosen, as in Filebeat."
         },
     )
     curve_types: tuple[ServerCurve, ...] = field(
-        default=(), metadata={"doc": "The curve for the exchange of keys; OpenSSL's when empty. No more than one."}
+        default=(), metadata={"doc": "The key exchange curve, at most one; OpenSSL's default when empty."}
     )
     certificate_reload: CertificateReload = field(default_factory=CertificateReload)
 
@@ -84,12 +82,12 @@ class ServerSslConfig:
             if self.key is None:
                 yield "key", "missing; a certificate needs its private key"
         if self.key_passphrase and self.key_passphrase_path:
-            yield "key_passphrase_path", "given beside key_passphrase; keep one"
+            yield "key_passphrase_path", "conflicts with key_passphrase; set only one of them"
         if self.supported_protocols and not {"TLSv1.2", "TLSv1.3"} & set(self.supported_protocols):
             newest = max(self.supported_protocols)
-            yield "supported_protocols", f"OpenSSL does not accept {newest} any more: add TLSv1.2 and TLSv1.3"
+            yield "supported_protocols", f"OpenSSL no longer accepts {newest}: add TLSv1.2 and TLSv1.3"
         if len(self.curve_types) > 1:
-            yield "curve_types", "name one: the library takes no list"
+            yield "curve_types", "name only one: the library takes no list"
 
     def converted(self) -> Self:
         return replace(self, enabled=True) if self.is_on and self.enabled is None else self
@@ -107,12 +105,12 @@ class ServerSslConfig:
 
     @property
     def suites(self) -> tuple[str, ...]:
-        """Return the suites of TLS 1.2 that are wanted."""
+        """Return the configured TLS 1.2 suites."""
         return tuple(suite for suite in self.cipher_suites if suite not in TLS_1_3_SUITES)
 
     @property
     def files(self) -> SslConfig:
-        """Return the options that name files, as they are read and checked for a client, too."""
+        """Return the options that name files, in the form that is read and checked for clients."""
         return SslConfig(
             certificate=self.certificate,
             key=self.key,

@@ -1,4 +1,4 @@
-"""The names of Kafka's topics, and the rules by which an event has one."""
+"""Kafka topic names, and the rules that choose an event's topic."""
 
 import re
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ NOT_A_TOPIC = "is not a valid topic name: use up to 249 letters, digits, dots, u
 
 
 def is_topic(text: str) -> bool:
-    """True if Kafka accepts the name."""
+    """Return True if Kafka accepts the name."""
     return TOPIC.fullmatch(text) is not None and text not in (".", "..")
 
 
@@ -53,22 +53,22 @@ class TopicRuleConfig:
     since: ClassVar = "0.2"
     topic: str = field(
         metadata={
-            "doc": "A format string; where an event has no text for it, the next rule is tried.",
+            "doc": "A format string; events without a value for it try the next rule.",
             "check": topic_format,
         }
     )
     when: ConditionConfig | None = field(
-        default=None, metadata={"doc": "The events that the rule is for; all when absent.", "recursive": True}
+        default=None, metadata={"doc": "The events to which the rule applies; all when absent.", "recursive": True}
     )
     mappings: dict[str, str] = field(
         default_factory=dict,
         metadata={
-            "doc": "Topics by the text that `topic` gives; a text that is not among them has no topic. An empty topic "
-            "leaves the event to the next rule.",
+            "doc": "Topics by the value of `topic`; other values have no topic. An empty topic passes the event to the "
+            "next rule.",
             "check": topic_mappings,
         },
     )
     default: str | None = field(
         default=None,
-        metadata={"doc": "The topic where `topic` or `mappings` give none.", "check": topic_name},
+        metadata={"doc": "The topic if `topic` or `mappings` yield none.", "check": topic_name},
     )

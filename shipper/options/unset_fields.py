@@ -1,8 +1,8 @@
-"""Conditions on fields that Filebeat asks an API for, and that nothing here can set: such a condition is the same for
-every event, so that a drop_event drops all of them, or none.
+"""Conditions on fields that Filebeat requests from an API and nothing here can set: they have the same result for every
+event, so a drop_event drops all or none.
 
-So it is with a text `log`, which Filebeat has where JSON is decoded at the root: here `log` is the object with the
-place of the event.
+The same applies to a string `log`, as Filebeat has after decoding JSON at the root: here, `log` is the object with the
+position of the event.
 """
 
 import os
@@ -33,22 +33,22 @@ _WHY = {
     "cloud": "it needs the processor add_cloud_metadata",
 }
 
-_TEXT_LOG = "names log, which is an object in every event: a text of this name in JSON is at json.log"
-# In the options of a processor: what it reads.
+_TEXT_LOG = "names log, which is an object in every event: a string of this name in JSON is at json.log"
+# Processor options that name fields to read.
 _READS_LOG = re.compile(r"(source|field)='log'|fields=\((?:'[^']*', )*'log'")
 _OF_OBJECTS = ("drop_fields", "include_fields")
 
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """A condition, and the attribute path of what has it."""
+    """A condition, and the attribute path of its owner."""
 
     where: str
     condition: ConditionConfig
 
 
 def tested_by(processors: Sequence[AnyProcessor], where: str) -> Iterator[Tested]:
-    """Yield the conditions of processors, those in branches included."""
+    """Yield the conditions of processors, including those in branches."""
     for index, item in enumerate(processors):
         path = f"{where}[{index}]"
         if isinstance(item, Branch):
@@ -61,7 +61,7 @@ def tested_by(processors: Sequence[AnyProcessor], where: str) -> Iterator[Tested
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """All that may set a field. `processors` and `fields` are those of all inputs."""
+    """Everything that may set a field. `processors` and `fields` are those of all inputs."""
 
     inputs: Sequence[AnyInput]
     processors: Sequence[AnyProcessor]
@@ -81,17 +81,17 @@ class Steps:
 
 
 def tests_of_unset_fields(tested: Iterable[Tested], steps: Steps) -> Iterator[Finding]:
-    """Yield a finding for each of the tested fields that nothing sets."""
+    """Yield a finding for each tested field that nothing sets."""
     for where, name in _names_of_api(tested):
         root = name.partition(".")[0]
         missing = [step.option_for(name) for step in steps.asking()] if root == "kubernetes" else []
         if "" not in missing and not steps.may_set(root):
             why = f"set {missing[0]} of add_kubernetes_metadata" if missing else _WHY[root]
-            yield where, f"tests {name}, which nothing sets here, so that it is the same for every event: {why}"
+            yield where, f"tests {name}, which nothing sets here, so it has the same result for every event: {why}"
 
 
 def tests_without_a_server(tested: Iterable[Tested], steps: Steps, environment: Mapping[str, str]) -> Iterator[Finding]:
-    """Yield a finding for each of the tested fields that an API server would set, if there is none to be seen here."""
+    """Yield a finding for each tested field that only an API server sets, if none is configured."""
     if environment.get("KUBERNETES_SERVICE_HOST") or environment.get("KUBECONFIG"):
         return
     for where, name in _names_of_api(tested):
@@ -101,8 +101,10 @@ def tests_without_a_server(tested: Iterable[Tested], steps: Steps, environment: 
         if not steps.may_set("kubernetes") and not (name.startswith(_OF_DOCKER) and _reads_docker(setting, steps)):
             yield (
                 where,
-                f"tests {name}, which an API server sets: where there is none, as here (KUBERNETES_SERVICE_HOST and "
-                "KUBECONFIG are not set), it is the same for every event",
+                (
+                    f"tests {name}, which only a Kubernetes API server provides: without one (KUBERNETES_SERVICE_HOST "
+                    "and KUBECONFIG are not set), it has the same result for every event"
+                ),
             )
 
 
@@ -112,7 +114,7 @@ def remarks_on_steps(
     lists: Mapping[str, Sequence[AnyProcessor]],
     environment: Mapping[str, str],
 ) -> Iterator[Finding]:
-    """Yield findings about the tested conditions, and about `lists`, the processors by their attribute path."""
+    """Yield findings about conditions, and about `lists`, the processors by attribute path."""
     yield from tests_without_a_server(tested, steps, environment)
     yield from ((test.where, _TEXT_LOG) for test in tested if "log" in conditions.names(test.condition))
     for where, processors in lists.items():
@@ -152,7 +154,7 @@ def _flat(processors: Sequence[AnyProcessor]) -> Iterator[ProcessorConfig]:
 
 
 def _may_set(step: object, root: str) -> bool:
-    """True if a processor, a parser or custom fields could set a field below this name."""
+    """Return True if a processor, parser or custom fields may set a field below this name."""
     match step:
         case ProcessorConfig() | ParserConfig():
             return step.may_set(root)

@@ -218,7 +218,7 @@ class ErrorReporter:
 
     @property
     def topics_waiting(self) -> int:
-        """Return how many topics hold up records: they have refused some and taken none since, or give no answer."""
+        """Return how many topics block records: they have refused some and taken none since, or give no answer."""
         return len(self.waiting())
 
     @property

@@ -41,7 +41,7 @@ class ConsoleOutputConfig(LineOutput):
     ignored: ClassVar = filebeat.CONSOLE_IGNORED
     is_stdout: ClassVar = True
     example: ClassVar = "output.console: {pretty: true}"
-    pretty: bool = field(default=False, metadata={"doc": "Writes each record over several indented lines."})
+    pretty: bool = field(default=False, metadata={"doc": "Indents records over several lines."})
 
     def remarks(self) -> Iterator[Finding]:
         if self.pretty and self.codec.format is not None:

@@ -36,7 +36,7 @@ CHECK_INTERVAL = 1.0
 DENIED = "let the user that runs the shipper write there"
 ADVICE = {
     errno.ENOSPC: "free some space there",
-    errno.EDQUOT: "raise the quota of the user that runs the shipper, free some space there",
+    errno.EDQUOT: "raise the disk quota of the shipper's user, free some space there",
     errno.EROFS: "mount it writable, or with systemd name it in ReadWritePaths",
     errno.EACCES: DENIED,
     errno.EPERM: DENIED,
@@ -68,7 +68,7 @@ class FileOutputConfig(LineOutput):
             "max": 1024,
         },
     )
-    permissions: str = field(default="0600", metadata={"doc": "The mode of a new file.", "check": file_mode})
+    permissions: str = field(default="0600", metadata={"doc": "The mode of new files.", "check": file_mode})
     rotate_on_startup: bool | None = field(
         default=None,
         metadata={"doc": "Whether a start rotates a file that exists; when absent, it does with rotate_every_kb."},

@@ -76,7 +76,7 @@ def _ask(config: KafkaOutputConfig, report: Steps) -> bool:
     except KafkaException as error:
         client.poll(0)
         cause = next((p for p in problems if p.code() in ADVICE), error.args[0])
-        return report(step, f"{cause.str()}: {advice(cause.code(), cause.str(), 'no answer in time')}")
+        return report(step, f"{cause.str()}: {advice(cause.code(), cause.str(), 'no response in time')}")
     if name is None:
         return report(step)
     topic = metadata.topics[name]

@@ -46,7 +46,7 @@ class ContainerConfig(ParserConfig):
             "line."
         },
     )
-    stream: ContainerStream = field(default="all", metadata={"doc": "The stream whose lines are shipped."})
+    stream: ContainerStream = field(default="all", metadata={"doc": "The stream to ship."})
 
     def remarks(self) -> Iterator[Finding]:
         yield from dropped_stream(self.stream)

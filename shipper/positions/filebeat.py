@@ -192,7 +192,7 @@ def position_of(key: str, entry: Any) -> Position:
 
 def _whole(value: Any, name: str) -> int:
     if type(value) is not int or value < 0:  # neither a bool nor a float
-        raise ValueError(f"{name} is not a whole number from 0 on")
+        raise ValueError(f"{name} is not an integer of at least 0")
     return value
 
 

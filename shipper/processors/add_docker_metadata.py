@@ -59,7 +59,7 @@ class AddDockerMetadataConfig(ProcessorConfig):
         default=60.0, metadata={"doc": "How long the metadata of a deleted container is kept after its last event."}
     )
     dedot: bool = field(
-        default=True, metadata={"key": "labels.dedot", "doc": "Replaces dots in names of labels by underscores."}
+        default=True, metadata={"key": "labels.dedot", "doc": "Replaces dots in label names with underscores."}
     )
 
     def check(self) -> Iterator[Finding]:

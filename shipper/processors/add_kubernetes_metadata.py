@@ -48,7 +48,7 @@ class LogsPathMatcher:
         },
     )
     resource_type: Literal["container", "pod"] = field(
-        default="container", metadata={"doc": "Accepted and not used: the path shows which of the two it is."}
+        default="container", metadata={"doc": "Accepted and ignored: the path shows which of the two it is."}
     )
 
 
@@ -56,9 +56,9 @@ class LogsPathMatcher:
 class UnsupportedMatcher:
     """A matcher of what an event contains."""
 
-    lookup_fields: tuple[str, ...] = field(default=(), metadata={"doc": "Accepted and not used."})
-    regex_pattern: str = field(default="", metadata={"doc": "Accepted and not used."})
-    format: str = field(default="", metadata={"doc": "Accepted and not used."})
+    lookup_fields: tuple[str, ...] = field(default=(), metadata={"doc": "Accepted and ignored."})
+    regex_pattern: str = field(default="", metadata={"doc": "Accepted and ignored."})
+    format: str = field(default="", metadata={"doc": "Accepted and ignored."})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,15 +129,15 @@ class AddKubernetesMetadataConfig(ProcessorConfig):
         default=60.0, metadata={"doc": "How long a deleted pod is known: its last lines are read after its end."}
     )
     labels_dedot: bool = field(
-        default=True, metadata={"key": "labels.dedot", "doc": "Replaces dots in names of labels by underscores."}
+        default=True, metadata={"key": "labels.dedot", "doc": "Replaces dots in label names with underscores."}
     )
     annotations_dedot: bool = field(
         default=True,
-        metadata={"key": "annotations.dedot", "doc": "Replaces dots in names of annotations by underscores."},
+        metadata={"key": "annotations.dedot", "doc": "Replaces dots in annotation names with underscores."},
     )
-    include_labels: tuple[str, ...] = field(default=(), metadata={"doc": "The only labels that are added."})
-    exclude_labels: tuple[str, ...] = field(default=(), metadata={"doc": "Labels that are not added."})
-    include_annotations: tuple[str, ...] = field(default=(), metadata={"doc": "Annotations that are added."})
+    include_labels: tuple[str, ...] = field(default=(), metadata={"doc": "Adds only these labels."})
+    exclude_labels: tuple[str, ...] = field(default=(), metadata={"doc": "Labels to leave out."})
+    include_annotations: tuple[str, ...] = field(default=(), metadata={"doc": "Annotations to add."})
     hostfs: str = field(default="/", metadata={"doc": "Where the host's file system is mounted.", "check": not_blank})
 
     def remarks(self) -> Iterator[Finding]:

@@ -31,7 +31,7 @@ class DecodeBase64FieldConfig(ProcessorConfig):
 def _from_base64(value: Any) -> str | bytes:
     """Decode base64 with or without padding, ignoring line ends. Raises ValueError."""
     if not isinstance(value, str):
-        raise ValueError("it is not a text")
+        raise ValueError("it is not a string")
     digits = value.rstrip("=").replace("\r", "").replace("\n", "")
     try:
         return text_where_possible(base64.b64decode(digits + "=" * (-len(digits) % 4), validate=True))

@@ -54,7 +54,7 @@ class DecompressGzipFieldConfig(ProcessorConfig):
 def _from_gzip(value: Any, most: int) -> str | bytes:
     """Decompress all members, up to `most` bytes. Raises ValueError."""
     if not isinstance(value, str | bytes):
-        raise ValueError("it is not a text")
+        raise ValueError("it is not a string")
     packed = memoryview(value.encode("utf-8", "replace") if isinstance(value, str) else value)
     done, members, inflate = bytearray(), 1, zlib.decompressobj(_GZIP)
     for start in range(0, len(packed), _CHUNK):

@@ -28,7 +28,7 @@ class DropFieldsConfig(ProcessorConfig):
     strict: ClassVar = True
     fields: tuple[str, ...] = field(metadata={"doc": "The names of the fields; /…/ is a regular expression for names."})
     ignore_missing: bool = field(
-        default=False, metadata={"doc": "Accepted and not used: a missing field is never an error."}
+        default=False, metadata={"doc": "Accepted and ignored: a missing field is never an error."}
     )
 
     def check(self) -> Iterator[Finding]:

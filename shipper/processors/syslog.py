@@ -70,7 +70,7 @@ class Syslog:
 
     def _parse(self, value: object) -> SyslogMessage:
         if not isinstance(value, str):
-            raise SyslogError("it is missing" if value is MISSING else "it is not a text")
+            raise SyslogError("it is missing" if value is MISSING else "it is not a string")
         return syslog_format.parse(value, self._config.format, self._zone, self._clock.time())
 
     def _put(self, event: Event, message: SyslogMessage) -> None:

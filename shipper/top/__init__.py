@@ -1,5 +1,5 @@
-"""`shipper top`: the document of `/status` in a terminal, of a shipper or of the sink.
+"""`shipper top`: shows the document of `/status` of a shipper or sink in a terminal.
 
-`document` is what was received, `frame` makes lines of it (a pure function of view and size), with `tables`, `charts`
-and `values`; `view` is what the keys change, `watch` asks again and again, and `screen` draws by curses.
+`document` is the received document, `frame` renders it as lines (a pure function of view and size), with `tables`,
+`charts` and `values`; `view` is changed by keys, `watch` queries repeatedly, and `screen` draws with curses.
 """

@@ -1,4 +1,4 @@
-"""Charts of block characters: one strip for each series, all of a chart in one scale that begins at 0."""
+"""Charts of block characters: one strip per series, all of a chart on one scale from 0."""
 
 import math
 from collections.abc import Sequence
@@ -14,25 +14,25 @@ MAX_LABEL_WIDTH = 16
 
 @dataclass(frozen=True, slots=True)
 class Glyphs:
-    """`levels` fill a cell from the bottom, the last one completely."""
+    """A set of characters; `levels` fill a cell from the bottom, the last one completely."""
 
     levels: str = "▁▂▃▄▅▆▇█"
 
 
 BLOCKS = Glyphs()
-CONSOLE = Glyphs(levels="_▄█")  # the characters that fonts of the Linux console have
+CONSOLE = Glyphs(levels="_▄█")  # characters in fonts of the Linux console
 ASCII = Glyphs(levels="_.:|#")
 
 
 def chart_lines(chart: Chart, width: int, rows: int, glyphs: Glyphs) -> list[Line]:
-    """Return the title, and `rows` lines for each series; the title alone where all is 0, or nothing is known."""
+    """Return the title, and `rows` lines for each series; only the title if all values are 0 or unknown."""
     points = max((len(series.values) for series in chart.series), default=0)
     known = [value for series in chart.series for value in series.values if value is not None]
     top, period = max(known, default=0.0), duration(points * chart.step)
     if top > 0:
         scale = f"last {period}, max {figure(top, chart.unit)}"
     else:
-        scale = f"{figure(0, chart.unit)} for the last {period}" if known else "nothing known yet"
+        scale = f"{figure(0, chart.unit)} for the last {period}" if known else "no data yet"
     lines = [rule_off([Span(shown(chart.title), "bold")], [Span(scale, "dim")], width)]
     return lines if top <= 0 else [*lines, *_strips(chart, width, rows, glyphs)]
 
@@ -58,14 +58,15 @@ def _newest(series: Series, chart: Chart) -> str:
 
 
 def strip(values: Sequence[float | None], size: tuple[int, int], top: float, glyphs: Glyphs) -> list[str]:
-    """Return as many lines as `size` has rows, of exactly its width, with a column for each value, the newest at the
-    right. An unknown value is blank, and one that is not 0 has at least the lowest level."""
+    """Return one line per row of `size`, of exactly its width, with one column per value, the newest at the right. An
+    unknown value is blank, and any other than 0 has at least the lowest level.
+    """
     width, rows = size
-    most = len(glyphs.levels)
-    heights = [_height(value, top, rows * most) for value in values]
+    levels = len(glyphs.levels)
+    heights = [_height(value, top, rows * levels) for value in values]
     lines = []
     for row in reversed(range(rows)):
-        filled = [min(max(height - row * most, 0), most) for height in heights]
+        filled = [min(max(height - row * levels, 0), levels) for height in heights]
         lines.append("".join(glyphs.levels[level - 1] if level else " " for level in filled).rjust(width))
     return lines
 
@@ -77,8 +78,9 @@ def _height(value: float | None, top: float, levels: int) -> int:
 
 
 def joined(values: Sequence[float | None], width: int, newest: int) -> list[float | None]:
-    """Return at most `width` values, each the mean of as many. `newest` is the number of the last value since any
-    time: by it the same values stay together while new ones come, or the chart would flicker."""
+    """Return at most `width` values, each the mean of an equal number. `newest` is the absolute number of the last
+    value, which keeps the grouping stable while new ones arrive; otherwise, the chart would flicker.
+    """
     if not values:
         return []
     step = math.ceil(len(values) / width)

@@ -1,6 +1,6 @@
 """The document of `/status` as values.
 
-What a newer program adds is ignored, and what is missing is empty: top may be of another release than what it looks at.
+Unknown members are ignored, and missing ones are empty: top may be of another release than the program.
 """
 
 import json
@@ -19,7 +19,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """`values` are oldest first; None where it is not known."""
+    """A line; `values` are oldest first, None if unknown."""
 
     label: str
     values: Sequence[float | None]
@@ -35,7 +35,7 @@ class Chart:
 
     @property
     def newest(self) -> int:
-        """Return the number of the last point, counted from any time on."""
+        """Return the absolute number of the last point."""
         return round(self.until / self.step)
 
 
@@ -55,7 +55,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """`started` and `now` are in unix seconds; `state` is ok, degraded, failing or starting."""
+    """The document; `started` and `now` are unix seconds; `state` is ok, degraded, failing or starting."""
 
     program: str
     version: str
@@ -70,7 +70,7 @@ class Document:
 
 
 def parse(body: bytes) -> Document:
-    """Raises ValueError if it is not such a document."""
+    """Parse the document. Raises ValueError if it is not valid."""
     try:
         status = json.loads(body)
     except (ValueError, RecursionError) as error:

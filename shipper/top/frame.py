@@ -1,4 +1,4 @@
-"""A view in a terminal of a given size, as lines. Nothing here knows the terminal."""
+"""Renders a view for a given size as lines, independent of the terminal."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -18,31 +18,31 @@ STATES: dict[str, tuple[str, Style]] = {
     "starting": ("STARTING", "warn"),
 }
 MAX_STATE_WIDTH = 12
-MAX_TAB_WIDTH, MIN_TAB_WIDTH = 40, 5  # columns of a table's title
-TALL = 34  # lines from which on charts have two rows and several tables are shown
-MAX_FIGURE_LINES = 5  # where it is not tall
+MAX_TAB_WIDTH, LEAST_TAB = 40, 5  # columns of a table's title
+TALL = 34  # minimum lines for charts with two rows and for several tables
+MAX_FIGURE_LINES = 5  # on a low terminal
 MIN_TABLE_LINES = 5  # lines: the titles, the columns' labels and three rows
-TABLE_ROOM = 8  # that charts leave, with an empty line
+TABLE_ROOM = 8  # left over by charts, with an empty line
 KEYS = "q quit  p pause  tab next table  arrows scroll  ? help"
 HELP = """\
 q            quit
-p, blank     pause, and continue
-tab, right   the next table; shift-tab, left: the one before; 1 to 9: that one
+p, space     pause, and continue
+tab, right   next table; shift-tab, left: previous; 1 to 9: that one
 up, down     scroll the table; also j and k, page up and down, home, end
 ?            this help
 
 OK           events are delivered
-DEGRADED     they are, and a person should look
-FAILING      none is delivered
+DEGRADED     events are delivered, but someone should look
+FAILING      no events are delivered
 NO ANSWER    the program has ended, or hangs
 
-Figures are since its start; beside them is what came a second, over the last
-ten seconds. All series of a chart have one scale, from 0 to its max; what is
-not known is blank. The same as text, for a script or a report: --once"""
+Figures are totals since the start, with rates over the last ten seconds.
+All series of a chart share one scale, from 0 to its max; unknown values are
+blank. The same as text, for a script or a report: --once"""
 
 
 def render(view: View, width: int, height: int | None = None) -> list[Line]:
-    """Return at most `height` lines, each of at most `width` columns; without `height` everything there is."""
+    """Return at most `height` lines, each of at most `width` columns; everything without `height`."""
     lines = _lines(view, width, height)
     return [fitting(line, width) for line in lines[:height]]
 
@@ -88,25 +88,26 @@ def _title(view: View, width: int) -> list[Line]:
 
 def _health(view: View, width: int, height: int | None) -> list[Line]:
     document = view.document
-    most = None if height is None or document is None else max(height // 4, 1)
+    max_lines = None if height is None or document is None else max(height // 4, 1)
     if view.problem:
         word, style, text = "NO ANSWER", STATES["failing"][1], shown(view.problem)
-        most = None
+        max_lines = None
         if document is not None:
-            text += f" Shown below: what was so at {datetime.fromtimestamp(document.now):%H:%M:%S}."
+            text += f" Shown below: the state at {datetime.fromtimestamp(document.now):%H:%M:%S}."
     elif document is None:
         word, style, text = "ASKING", "dim", ""
     else:
         word, style = STATES.get(document.state, (cut(shown(document.state).upper(), MAX_STATE_WIDTH), "warn"))
         text = shown(document.text)
-    lines = wrapped(text, width - len(word) - 1, most)
+    lines = wrapped(text, width - len(word) - 1, max_lines)
     indent = " " * (len(word) + 1)
     return [[Span(f"{word} ", style), Span(lines[0])], *([Span(f"{indent}{line}")] for line in lines[1:])]
 
 
 def _charts(view: View, width: int, rows: int, height: int | None = None) -> list[Line]:
-    """Return the charts that fit into the height as a whole, after an empty line; each of them, where charts have
-    several rows."""
+    """Return the charts that fit completely into the height, after an empty line; all of them if charts have several
+    rows.
+    """
     assert view.document is not None
     lines: list[Line] = []
     is_apart = True
@@ -129,7 +130,7 @@ def _all(view: View, width: int) -> list[Line]:
 
 
 def _tables(view: View, width: int, height: int) -> list[Line]:
-    """Return the titles of all tables, the selected one, and below it the others that have rows and room."""
+    """Return the titles of all tables, the selected table, and below it others with rows, if there is room."""
     document = view.document
     assert document is not None
     tables = document.tables
@@ -144,20 +145,20 @@ def _tables(view: View, width: int, height: int) -> list[Line]:
     for table in others:
         room = min(height - len(lines) - 2, MIN_TABLE_LINES + 1)
         added = table_lines(table, width, document.now, height=room)
-        if 1 < len(added) <= room:  # at least a row beside the labels
+        if 1 < len(added) <= room:  # at least a row besides the labels
             lines += [[], [Span(heading(table), "bold")], *added]
     return lines
 
 
 def _least(table: Table) -> int:
-    """Return how many lines a table that is not selected takes, about: some of its rows are enough."""
+    """Return the approximate number of lines of a table that is not selected: some of its rows are enough."""
     return min(len(table.rows), MIN_TABLE_LINES - 3) + 3
 
 
 def _tabs(view: View, chosen: int, width: int) -> Line:
-    """Return the tables' titles, cut if there is no room for all of them; the selected one is always to be seen."""
+    """Return the tables' titles, cut if they do not fit; the selected one is always visible."""
     assert view.document is not None
-    for label in range(MAX_TAB_WIDTH, MIN_TAB_WIDTH - 1, -1):
+    for label in range(MAX_TAB_WIDTH, LEAST_TAB - 1, -1):
         titles = [f" {heading(table, label)} " for table in view.document.tables]
         if sum(map(columns, titles)) < width:
             break

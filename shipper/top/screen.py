@@ -1,4 +1,4 @@
-"""The terminal: draws the lines of a view by curses, and reads keys. What is drawn is decided in `frame`."""
+"""The terminal: draws the lines of a view with curses, and reads keys. `frame` decides what is drawn."""
 
 import curses
 import locale
@@ -16,7 +16,7 @@ from log_shipper.shipper.top.text import Line, Style
 from log_shipper.shipper.top.view import View
 from log_shipper.shipper.top.watch import Latest
 
-WAIT = 200  # milliseconds for a key, until it is looked whether there is something new
+WAIT = 200  # milliseconds to wait for a key before checking for new data
 MAX_FAILURES = 50  # reads that fail at once, after which the terminal counts as closed
 
 KEYS = {
@@ -42,17 +42,17 @@ COLOURS: Mapping[Style, int] = {
 
 
 def glyphs_of(encoding: str, terminal: str) -> Glyphs:
-    """Return the characters that a terminal can show."""
+    """Return the characters that the terminal can show."""
     if not encoding.lower().replace("-", "").startswith("utf8") or terminal.startswith("vt"):
         return ASCII
     return CONSOLE if terminal == "linux" else BLOCKS
 
 
 def run(view: View, latest: Callable[[], Latest], environ: Mapping[str, str] = os.environ) -> None:
-    """Draw until the user ends it. Raises StartError for a terminal that curses does not know."""
-    locale.setlocale(locale.LC_ALL, "")  # or curses writes no more than ASCII
-    os.environ.setdefault("ESCDELAY", "25")  # milliseconds; a second would pass after Escape
-    signal.signal(signal.SIGHUP, lambda *_: sys.exit(1))  # curses restores the terminal at SIGINT and SIGTERM alone
+    """Draw until the user quits. Raises StartError for a terminal that curses does not support."""
+    locale.setlocale(locale.LC_ALL, "")  # otherwise, curses writes only ASCII
+    os.environ.setdefault("ESCDELAY", "25")  # milliseconds; the default after Escape is a second
+    signal.signal(signal.SIGHUP, lambda *_: sys.exit(1))  # curses restores the terminal only at SIGINT and SIGTERM
     try:
         curses.setupterm()
         with _window() as window:
@@ -68,7 +68,7 @@ def run(view: View, latest: Callable[[], Latest], environ: Mapping[str, str] = o
 
 @contextmanager
 def _window() -> Iterator[curses.window]:
-    """As curses.wrapper, which sets colours even where there should be none."""
+    """Run as curses.wrapper, which sets colours even if they are disabled."""
     window = curses.initscr()
     try:
         curses.noecho()
@@ -108,16 +108,15 @@ class Screen:
                 if pressed is None:
                     return
                 view = pressed
-            # Where the terminal was closed, reading fails at once: it would keep the processor busy forever.
+            # On a closed terminal, reads fail at once: the loop would use the processor forever.
             elif time.monotonic() - began < WAIT / 4000:
                 failures += 1
             else:
                 failures = 0
 
     def _is_resized(self) -> bool:
-        """Take over the terminal's size if it is another one. Curses learns that by a signal, which another thread may
-        get."""
-        with suppress(OSError, curses.error):  # no terminal any more: reading fails, too
+        """Adopt the terminal's new size. Curses gets it by a signal, which another thread may receive."""
+        with suppress(OSError, curses.error):  # the terminal is closed: reading fails, too
             columns, lines = os.get_terminal_size(sys.stdout.fileno())
             if (lines, columns) != self._window.getmaxyx():
                 curses.resizeterm(lines, columns)
@@ -127,7 +126,7 @@ class Screen:
     def _draw(self, view: View) -> None:
         height, width = self._window.getmaxyx()
         self._window.erase()
-        # Without the last column: some terminals begin another line after it.
+        # Without the last column: some terminals wrap after it.
         for number, line in enumerate(render(view, max(width - 1, 1), height)):
             self._draw_line(number, line)
         self._window.refresh()
@@ -138,7 +137,7 @@ class Screen:
             for span in line:
                 text = span.text.encode(self._encoding, "replace").decode(self._encoding)
                 self._window.addstr(text, self._attributes[span.style])
-        except curses.error:  # the terminal has become smaller meanwhile: the next frame fits
+        except curses.error:  # the terminal became smaller meanwhile: the next frame fits
             pass
 
 

@@ -1,4 +1,4 @@
-"""A table in a given width: numbers at the right of their columns, texts on as many lines as they take."""
+"""A table in a given width: numbers right-aligned, texts wrapped."""
 
 from collections.abc import Sequence
 from itertools import zip_longest
@@ -8,19 +8,20 @@ from log_shipper.shipper.top.text import Line, Span, columns, cut, left, right, 
 from log_shipper.shipper.top.values import cell
 
 GAP = 2
-MIN_TEXT_WIDTH = 12  # columns that a text keeps, as long as it has so many
-MAX_LINES = 4  # of one row at a screen
+MIN_TEXT_WIDTH = 12  # minimum columns of a text
+MAX_LINES = 4  # maximum lines of one row on a screen
 
 
 def heading(table: Table, width: int | None = None) -> str:
-    """Return the title, in at most so many columns, and the number of rows."""
+    """Return the title, cut to `width` columns, and the number of rows."""
     title = shown(table.title)
     return f"{title if width is None else cut(title, width)} ({len(table.rows)})"
 
 
 def table_lines(table: Table, width: int, now: float, *, first: int = 0, height: int | None = None) -> list[Line]:
-    """Return the columns' labels and the rows from number `first` on, as far as they fit into `height` lines.
-    `height`: None for all, uncut."""
+    """Return the columns' labels and the rows from number `first` on that fit into `height` lines. `height`: None for
+    all, uncut.
+    """
     if not table.rows:
         return [[Span(f" {text}", "dim")] for text in wrapped(shown(table.empty), width - 1)]
     cells = [[shown(cell(value, column.kind, now)) for value, column in _zip(row, table)] for row in table.rows]
@@ -40,7 +41,7 @@ def _zip(row: Sequence[object], table: Table) -> list[tuple[object, Column]]:
 
 
 def _widths(wanted: Sequence[Column], cells: Sequence[Sequence[str]], width: int) -> list[int]:
-    """Return the width of each column. Where there is too little for all, the widest texts get less."""
+    """Return the width of each column. If space is short, the widest texts are narrowed."""
     natural = [
         max(columns(shown(column.label)), *(columns(row[index]) for row in cells))
         for index, column in enumerate(wanted)
@@ -57,10 +58,10 @@ def _widths(wanted: Sequence[Column], cells: Sequence[Sequence[str]], width: int
     return widths
 
 
-def _row(row: Sequence[str], wanted: Sequence[Column], widths: Sequence[int], most: int | None) -> list[str]:
-    """A sentence is wrapped, and what has no blanks (a path, a topic) is cut."""
+def _row(row: Sequence[str], wanted: Sequence[Column], widths: Sequence[int], max_lines: int | None) -> list[str]:
+    """Wrap a sentence; cut text without spaces (a path, a topic)."""
     pieces = [
-        wrapped(text, width, most) if " " in text and column.kind == "text" else [cut(text, width)]
+        wrapped(text, width, max_lines) if " " in text and column.kind == "text" else [cut(text, width)]
         for text, column, width in zip(row, wanted, widths, strict=True)
     ]
     return [_line(list(line), wanted, widths) for line in zip_longest(*pieces, fillvalue="")]

@@ -1,4 +1,4 @@
-"""Lines of a terminal: pieces of text, each in a style, that take a known number of columns."""
+"""Lines of a terminal: styled pieces of text with known widths."""
 
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,7 +25,7 @@ def plain(lines: Iterable[Line]) -> str:
 
 
 def columns(text: str) -> int:
-    """Return how many columns a text takes: East Asian characters two, those that combine with another none."""
+    """Return the width of a text in columns: East Asian characters take two, combining ones none."""
     return len(text) if text.isascii() else sum(map(_columns, text))
 
 
@@ -36,12 +36,12 @@ def _columns(character: str) -> int:
 
 
 def shown(value: object) -> str:
-    """Return a text from outside on one line, with nothing that a terminal obeys."""
+    """Return external text on one line, without control characters."""
     return visible(str(value))
 
 
 def cut(text: str, width: int) -> str:
-    """Return as much of the beginning as fits; of a path the end, which tells more."""
+    """Return the beginning that fits; of a path the end, which is more informative."""
     if columns(text) <= width:
         return text
     if width < 1:
@@ -61,7 +61,7 @@ def _beginning(text: str, width: int) -> str:
 
 
 def left(text: str, width: int) -> str:
-    """Return the text, cut or filled to exactly this width, at the left."""
+    """Return the text, left-aligned, cut or padded to exactly this width."""
     fitting = cut(text, width)
     return fitting + " " * (width - columns(fitting))
 
@@ -71,13 +71,12 @@ def right(text: str, width: int) -> str:
     return " " * (width - columns(fitting)) + fitting
 
 
-def wrapped(text: str, width: int, most: int | None = None) -> list[str]:
-    """Return the text on as many lines as it takes, broken at blanks where possible; at most `most`, the last of which
-    is cut."""
+def wrapped(text: str, width: int, max_lines: int | None = None) -> list[str]:
+    """Return the text wrapped at spaces where possible, on at most `max_lines` lines, the last of which is cut."""
     lines = list(_wrap(text, max(width, 1)))
-    if most is None or len(lines) <= most:
+    if max_lines is None or len(lines) <= max_lines:
         return lines
-    return [*lines[: most - 1], cut(" ".join(lines[most - 1 :]), width)]
+    return [*lines[: max_lines - 1], cut(" ".join(lines[max_lines - 1 :]), width)]
 
 
 def _wrap(text: str, width: int) -> Iterator[str]:
@@ -97,7 +96,7 @@ def _wrap(text: str, width: int) -> Iterator[str]:
 
 
 def fitting(line: Line, width: int) -> Line:
-    """Return the line without what goes beyond the width."""
+    """Return the line cut to the width."""
     spans, free = [], width
     for span in line:
         text = _beginning(span.text, free)
@@ -107,7 +106,7 @@ def fitting(line: Line, width: int) -> Line:
 
 
 def rule_off(first: Line, last: Line, width: int) -> Line:
-    """Return one text at the left and one at the right; of the first as much as fits."""
+    """Return one text at the left, cut if necessary, and one at the right."""
     free = width - sum(columns(span.text) for span in last)
     beginning = fitting(first, max(free - 1, 0))
     blanks = free - sum(columns(span.text) for span in beginning)

@@ -1,4 +1,4 @@
-"""Numbers, sizes, durations and times as people read them, in few columns."""
+"""Short, readable numbers, sizes, durations and times."""
 
 from datetime import datetime
 
@@ -7,7 +7,7 @@ UNITS = ("KiB", "MiB", "GiB", "TiB")
 
 
 def figure(value: float | None, unit: str) -> str:
-    """Return the value of a figure or a chart in its unit (events, bytes, seconds, files, rows or none)."""
+    """Return the value of a figure or chart in its unit (events, bytes, seconds, files, rows or none)."""
     if value is None:
         return UNKNOWN
     match unit.removesuffix("/s"):
@@ -19,7 +19,7 @@ def figure(value: float | None, unit: str) -> str:
 
 
 def rate(value: float | None, unit: str) -> str:
-    """Return how much comes a second; nothing if it is not known."""
+    """Return the rate per second; "" if unknown."""
     if value is None:
         return ""
     return f"{size(value)}/s" if unit == "bytes" else f"{number(value)}/s"

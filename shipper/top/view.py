@@ -1,4 +1,4 @@
-"""What the person at the terminal looks at, and how keys change it."""
+"""The user's view, and how keys change it."""
 
 from dataclasses import dataclass, replace
 
@@ -10,8 +10,9 @@ PAGE = 10  # rows
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """`problem` is why there is no newer document than this one, in words; `asked`: of whom. `table` is the number of
-    the selected one, and `row` of the first row that is shown of it."""
+    """The view. `problem` is why there is no newer document; `asked`: the program's address. `table` is the number of
+    the selected one, and `row` the number of its first visible row.
+    """
 
     asked: str
     document: Document | None = None
@@ -23,11 +24,11 @@ class View:
     glyphs: Glyphs = BLOCKS
 
     def updated(self, document: Document | None, problem: str) -> "View":
-        """Return the view with what was received last; a paused one keeps what it shows."""
+        """Return the view with the last response; a paused view keeps its content."""
         return self if self.is_paused else replace(self, document=document, problem=problem)
 
     def pressed(self, key: str) -> "View | None":
-        """Return the view after a key; None to end."""
+        """Return the view after a key; None to quit."""
         if key == "q":
             return None
         if self.has_help or key == "?":

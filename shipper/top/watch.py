@@ -1,5 +1,4 @@
-"""Asks for the document again and again, on a thread of its own: a program that does not answer must not hold up the
-keys."""
+"""Queries the document repeatedly on a separate thread: a program that does not respond must not block the keys."""
 
 import threading
 from collections.abc import Callable
@@ -12,19 +11,19 @@ from log_shipper.shipper.monitor.running_agent import errors_in_words, not_ours
 from log_shipper.shipper.top.document import Document, parse
 
 PATH = "/status"
-PATIENCE = 3.0  # seconds for an answer
+PATIENCE = 3.0  # seconds for a response
 
 
 @dataclass(frozen=True, slots=True)
 class Latest:
-    """The last document that came, and in words why none came since."""
+    """The last document, and why there is no newer one."""
 
     document: Document | None = None
     problem: str = ""
 
 
 def ask(place: Place) -> Document:
-    """Raises StartError."""
+    """Query the document. Raises StartError."""
     with errors_in_words(place):
         body = get(place, PATH, PATIENCE)
     try:
@@ -34,7 +33,7 @@ def ask(place: Place) -> Document:
 
 
 class Watch:
-    """`latest` may be read at any time."""
+    """The queries; `latest` may be read at any time."""
 
     def __init__(self, place: Place, interval: float, asked: Callable[[Place], Document] = ask) -> None:
         self.latest = Latest()
@@ -54,7 +53,7 @@ class Watch:
         try:
             self.latest = Latest(self._ask(self._place))
         except StartError as error:
-            self.latest = Latest(self.latest.document, f"{error}. It is asked again every {self._interval:g} s.")
+            self.latest = Latest(self.latest.document, f"{error}. Next attempt every {self._interval:g} s.")
 
     def _run(self) -> None:
         while not self._stopping.is_set():

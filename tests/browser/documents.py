@@ -95,7 +95,7 @@ def shipper_incident() -> Json:
             figure("data_free_bytes", "Free in path.data", None, "bytes"),
         ],
         "charts": [
-            chart("events", "Events a second", "events/s", read=read, acknowledged=acked),
+            chart("events", "Events per second", "events/s", read=read, acknowledged=acked),
             chart("lag", "Bytes behind", "bytes", behind=[*lag]),
         ],
         "tables": [
@@ -150,8 +150,8 @@ def shipper_incident() -> Json:
             ),
             table(
                 "topics",
-                "Topics that wait",
-                "No topic waits.",
+                "Blocked topics",
+                "No topic is blocked.",
                 "topic Topic text,files Files number,since Waits for seconds",
                 ["logs-pay", 3, 71.0],
             ),
@@ -168,7 +168,7 @@ def quiet_shipper() -> Json:
     lag: list[float | None] = [2000.0 + 900 * math.sin(index / 9) for index in range(POINTS)]
     calm["health"] = {**calm["health"], "state": "ok", "warnings": 0, "text": "Kafka accepts records."}
     calm["charts"] = [
-        chart("events", "Events a second", "events/s", read=read, acknowledged=acknowledged),
+        chart("events", "Events per second", "events/s", read=read, acknowledged=acknowledged),
         chart("lag", "Bytes behind", "bytes", behind=lag),
     ]
     for one in calm["tables"]:

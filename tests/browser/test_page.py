@@ -212,8 +212,8 @@ def test_a_screen_reader_is_given_names_and_structure(shown: Tab) -> None:
     assert {"main", "banner", "contentinfo", "heading", "table", "image", "status"} <= roles
     needed = ("table", "image", "region", "link", "heading", "columnheader", "DisclosureTriangle")
     assert [node for node in nodes if node["role"] in needed and not node["name"]] == []
-    assert names(nodes, "image") == ["Events a second", "Bytes behind"]
-    assert set(names(nodes, "heading")) > {"web-1", "Failing", "Figures", "Events a second", "Files furthest behind"}
+    assert names(nodes, "image") == ["Events per second", "Bytes behind"]
+    assert set(names(nodes, "heading")) > {"web-1", "Failing", "Figures", "Events per second", "Files furthest behind"}
 
 
 def names(nodes: list[Json], role: str) -> list[str]:

@@ -118,7 +118,7 @@ def test_a_file_in_the_place_of_a_directory_is_refused_and_left_alone(level: str
     wrong = place if level == "registry" else place.parent
     wrong.parent.mkdir(exist_ok=True)
     wrong.write_text("notes")
-    with pytest.raises(RegistryMisplaced, match="is a file, and a directory is needed there"):
+    with pytest.raises(RegistryMisplaced, match="is a file, but must be a directory"):
         Store.open(place, DiskFiles())
     assert wrong.read_text() == "notes"
 

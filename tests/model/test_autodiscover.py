@@ -287,7 +287,7 @@ def test_what_a_hint_may_not_set_is_left_out_and_the_container_is_read(
     lab.pass_time(2)
     (warning,) = [record.getMessage() for record in caplog.records if "a hint cannot" in record.getMessage()]
     annotation = "co.elastic.logs/processors.add_kubernetes_metadata.kube_config"
-    refusal = "a hint cannot use the processor add_kubernetes_metadata; allowed: add_fields, "
+    refusal = "a hint must not use the processor add_kubernetes_metadata; allowed: add_fields, "
     assert warning.startswith(f"pod default/web-1, container nginx: annotation {annotation}: {refusal}")
     assert lab.input_ids == {f"container-logs-{'a' * 64}"}
     assert (lab.discoveries.counts.left_out, lab.discoveries.counts.refused) == (1, 0)
@@ -298,5 +298,5 @@ def test_an_input_of_the_configuration_keeps_its_id(lab: DiscoveringLab, caplog:
     lab.start()
     lab.come(A)
     lab.pass_time(2)
-    assert "its id is that of an input of the configuration" in caplog.text
+    assert "its id is already used in the configuration" in caplog.text
     assert len(lab.input_ids) == 1

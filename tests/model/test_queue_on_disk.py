@@ -172,7 +172,7 @@ def test_a_queue_that_cannot_be_made_while_the_agent_runs_is_no_reason_to_end(
     lab.running.pipeline.put(received(lab, "sent", resolved))
     lab.wait_until(lambda: lab.messages == ["sent"])
     assert resolved == ["sent"]
-    assert "is a file, and a directory is needed there" in caplog.text
+    assert "is a file, but must be a directory" in caplog.text
     assert "what cannot be read again is kept in memory only" in caplog.text
 
 
@@ -221,7 +221,7 @@ def test_a_second_agent_is_kept_out_of_the_directory(lab: Lab, tmp_path: Path) -
     second = Lab(tmp_path / "second")
     second.disk_queue = lab.disk_queue
     try:
-        with pytest.raises(StartError, match=r"queue\.disk\.path .*it is in use by process \d+; stop that agent"):
+        with pytest.raises(StartError, match=r"queue\.disk\.path .*in use by process \d+; stop that agent"):
             second.start()
     finally:
         second.close()

@@ -1,7 +1,7 @@
-"""The page of a running program: its files, and which requests get it.
+"""The page of a running program: its files, and the requests that get it.
 
-What it shows is the document at /status, which it asks for itself. So the page is the same for the shipper and the
-sink, and nothing is filled in here.
+It loads the document at /status itself. So the page is the same for the shipper and the sink, and nothing is filled in
+here.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from log_shipper.runtime.monitor.server import Handler, Request, Response
 
 FOLDER = Path(__file__).parent
 PAGE = "index.html"
-# What the page loads. A style or script within it would need an exception from the Content-Security-Policy.
+# Files that the page loads. Inline styles or scripts would need an exception from the Content-Security-Policy.
 FILES = ("page.css", "page.svg", "page.js", "chart.js", "table.js", "units.js", "elements.js")
 _TYPES = {
     ".css": "text/css; charset=utf-8",
@@ -24,19 +24,20 @@ _OF_BROWSERS = {"text/html", "application/xhtml+xml"}
 
 
 def page_routes() -> Mapping[str, Handler]:
-    """Return the handlers of what the page loads, by path. The page itself is answered by `page`."""
+    """Return the handlers of files that the page loads, by path. `page` serves the page itself."""
     return {f"/{name}": partial(_answer, FOLDER / name) for name in FILES}
 
 
 def files_of(folder: Path) -> Mapping[str, Handler]:
-    """Return the handlers of another page's files, by path; its own page is `/`. What they share with this one is in
-    `page_routes`."""
+    """Return the handlers of another page's files, by path; the page itself is `/`. Files shared with this page are in
+    `page_routes`.
+    """
     names = {path.name: path for path in folder.iterdir() if path.suffix in _TYPES}
     return {"/" if name == PAGE else f"/{name}": partial(_answer, path) for name, path in names.items()}
 
 
 def wants_page(request: Request) -> bool:
-    """True if a browser asks for something to show. Probes and curl accept anything, and name no HTML."""
+    """Return True if a browser requests a page. Probes and curl accept anything, and name no HTML."""
     accepted = (part.partition(";")[0].strip().lower() for part in request.accept.split(","))
     return not _OF_BROWSERS.isdisjoint(accepted)
 

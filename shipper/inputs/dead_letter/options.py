@@ -16,7 +16,7 @@ class DeadLetterInput(FeedConfig):
     """`ids`: of the letters that are sent; all when empty."""
 
     since: ClassVar = "0.2"
-    type: str = field(default="dead_letter", metadata={"doc": "The type of input."})
+    type: str = field(default="dead_letter", metadata={"doc": "The input type."})
     path: str = field(
         metadata={
             "doc": "The directory with the dead letters: path.data of this agent (`${path.data}`), or of another one.",

@@ -98,7 +98,7 @@ class HttpInputConfig(FeedConfig):
     listen_address: str = field(
         default="127.0.0.1", metadata={"doc": "The address to listen on; 0.0.0.0 for all.", "check": not_blank}
     )
-    listen_port: int = field(default=8000, metadata={"doc": "The port; 0 takes any free port.", "min": 0, "max": 65535})
+    listen_port: int = field(default=8000, metadata={"doc": "The port; 0 picks a free one.", "min": 0, "max": 65535})
     url: str = field(
         default="/",
         metadata={"doc": "The path of requests; with a slash at its end also all paths below it.", "check": _path},

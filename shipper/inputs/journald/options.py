@@ -111,7 +111,7 @@ class JournaldConfig(FeedConfig):
 
     since: ClassVar = "0.2"
     ignored: ClassVar = filebeat.JOURNALD_IGNORED
-    type: str = field(default="journald", metadata={"doc": "The type of input."})
+    type: str = field(default="journald", metadata={"doc": "The input type."})
     paths: tuple[str, ...] = field(
         default=(),
         metadata={

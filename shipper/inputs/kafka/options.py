@@ -97,10 +97,10 @@ class RebalanceConfig:
         metadata={"doc": "How long the group waits for a member that does not answer.", "min": 2, "max": 1800},
     )
     max_retries: int | None = field(
-        default=None, metadata={"doc": "Accepted and not used.", "unused": "it is retried until it succeeds", "min": 0}
+        default=None, metadata={"doc": "Accepted and ignored.", "unused": "it is retried until it succeeds", "min": 0}
     )
     retry_backoff: Duration | None = field(
-        default=None, metadata={"doc": "Accepted and not used.", "unused": "the client has its own"}
+        default=None, metadata={"doc": "Accepted and ignored.", "unused": "the client has its own"}
     )
 
 
@@ -120,10 +120,10 @@ class KafkaInputConfig(FeedConfig):
     since: ClassVar = "0.2"
     not_yet: ClassVar = filebeat.KAFKA_INPUT_NOT_YET
     of_first_line: ClassVar[tuple[str, ...]] = ("@timestamp", "kafka")  # `kafka.offset` is `log.offset`
-    type: str = field(default="kafka", metadata={"doc": "The type of input."})
+    type: str = field(default="kafka", metadata={"doc": "The input type."})
     hosts: tuple[str, ...] = field(
         metadata={
-            "doc": "Bootstrap brokers, each host:port.",
+            "doc": "Bootstrap brokers as host:port.",
             "check": addresses,
             "split": ",",
             "missing": "name at least one broker, as in 'hosts: [\"localhost:9092\"]'",
@@ -152,9 +152,10 @@ class KafkaInputConfig(FeedConfig):
             "session's time moves no partitions. No two members may share one."
         },
     )
-    client_id: str = field(default="shipper", metadata={"doc": "The client's name in the broker's logs and quotas."})
+    client_id: str = field(default="shipper", metadata={"doc": "The client id in the broker's logs and quotas."})
     version: str | None = field(
-        default=None, metadata={"doc": "Accepted and not used: the client asks the broker.", "check": version_number}
+        default=None,
+        metadata={"doc": "Accepted and ignored: the client negotiates the version.", "check": version_number},
     )
     initial_offset: Annotated[InitialOffset, parse_initial_offset] = field(
         default="earliest",
@@ -196,9 +197,7 @@ class KafkaInputConfig(FeedConfig):
         },
     )
     publisher_pipeline: KafkaPipelineConfig = field(default_factory=KafkaPipelineConfig)
-    username: str | None = field(
-        default=None, metadata={"doc": "The user name; turns SASL by password on unless it is empty."}
-    )
+    username: str | None = field(default=None, metadata={"doc": "The user name; unless empty, it enables SASL."})
     password: Secret | None = field(default=None, metadata={"doc": "The password of `username`."})
     sasl: SaslConfig = field(default_factory=SaslConfig)
     ssl: SslConfig = field(default_factory=SslConfig)
@@ -207,13 +206,13 @@ class KafkaInputConfig(FeedConfig):
     librdkafka: dict[str, str | int | float | bool] = field(
         default_factory=dict,
         repr=False,
-        metadata={"doc": "Raw settings of librdkafka; they take precedence over the shipper's.", "check": raw_settings},
+        metadata={"doc": "Settings for librdkafka; they override the shipper's.", "check": raw_settings},
     )
     connect_backoff: Duration | None = field(
-        default=None, metadata={"doc": "Accepted and not used.", "unused": "the client has its own"}
+        default=None, metadata={"doc": "Accepted and ignored.", "unused": "the client has its own"}
     )
     consume_backoff: Duration | None = field(
-        default=None, metadata={"doc": "Accepted and not used.", "unused": "the client has its own"}
+        default=None, metadata={"doc": "Accepted and ignored.", "unused": "the client has its own"}
     )
 
     @property

@@ -221,7 +221,7 @@ def _make_room(path: str, kind: int) -> None:
     except FileNotFoundError:
         return
     if not stat.S_ISSOCK(mode):
-        raise OSError(errno.EEXIST, "it is not a socket, and is not replaced by one: remove it")
+        raise OSError(errno.EEXIST, "it is not a socket and is not replaced: remove it")
     if _is_served(path, kind):
         raise OSError(errno.EADDRINUSE, "another process listens there, or another input; 'ss -lxp' shows which")
     os.unlink(path)

@@ -21,7 +21,7 @@ KIB, MIB = 1024, 1024**2
 MAX_DATAGRAM = 65_535
 MAX_BUFFER = 1023 * MIB  # the kernel doubles it, and has 31 bits for it
 
-STREAM_LIMIT: dict[str, Any] = {"doc": "Longer messages are truncated and flagged.", "min": 1}
+STREAM_LIMIT: dict[str, Any] = {"doc": "Maximum message size; longer messages are truncated and flagged.", "min": 1}
 DATAGRAM_LIMIT: dict[str, Any] = {"doc": "Longer datagrams are truncated and flagged.", "min": 1}
 TIMEOUT: dict[str, Any] = {"doc": "A connection that sends nothing for this long is closed.", "min": 0.001}
 UNUSED_TIMEOUT: dict[str, Any] = {"doc": "Makes no difference: datagrams have no connection that could be closed."}
@@ -49,7 +49,7 @@ PENDING: dict[str, Any] = {
     "min": 64 * KIB,
 }
 WORKERS: dict[str, Any] = {
-    "doc": "Accepted and not used: one thread receives, whatever the number of sockets.",
+    "doc": "Accepted and ignored: one thread receives, whatever the number of sockets.",
     "min": 1,
     "unused": "one thread receives",
 }
@@ -177,7 +177,7 @@ class SocketConfig(FeedConfig):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UdpInput(UdpOptions, SocketConfig):
-    type: str = field(default="udp", metadata={"doc": "The type of input."})
+    type: str = field(default="udp", metadata={"doc": "The input type."})
     host: tuple[str, ...] = field(default=("localhost:8080",), metadata=HOST)
 
     @property
@@ -187,7 +187,7 @@ class UdpInput(UdpOptions, SocketConfig):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TcpInput(TcpOptions, SocketConfig):
-    type: str = field(default="tcp", metadata={"doc": "The type of input."})
+    type: str = field(default="tcp", metadata={"doc": "The input type."})
 
     @property
     def listens(self) -> ListenOptions:
@@ -196,7 +196,7 @@ class TcpInput(TcpOptions, SocketConfig):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnixInput(UnixOptions, SocketConfig):
-    type: str = field(default="unix", metadata={"doc": "The type of input."})
+    type: str = field(default="unix", metadata={"doc": "The input type."})
 
     @property
     def listens(self) -> ListenOptions:
@@ -222,7 +222,7 @@ class SyslogProtocol:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyslogInput(SocketConfig):
-    type: str = field(default="syslog", metadata={"doc": "The type of input."})
+    type: str = field(default="syslog", metadata={"doc": "The input type."})
     protocol: SyslogProtocol = field(default_factory=SyslogProtocol)
     format: SyslogFormat = field(default="rfc3164", metadata={"doc": "The format; auto detects it for each message."})
     timezone: Timezone = field(

@@ -33,7 +33,7 @@ def test_a_second_agent_on_the_output_file_ends_immediately_and_names_its_owner(
     agent.await_messages("one")
     second.append("not yet")
     assert second.once() == 1
-    assert f"output.file {agent.destination}: it is in use by process {agent.process.pid}" in second.log
+    assert f"output.file {agent.destination}: in use by process {agent.process.pid}" in second.log
     agent.append("two")
     agent.await_messages("one", "two")
     agent.kill()

@@ -30,9 +30,9 @@ def test_an_output_that_does_not_answer_ends_at_the_timeout_with_1_and_what_is_m
         )
         assert agent.wait() == UNFINISHED
         assert agent.all == []
-        if f"--once-timeout ({timeout} s) is over, and not all files were looked at" not in agent.log:
+        if f"--once-timeout ({timeout} s) expired, and not all files were scanned" not in agent.log:
             break
-    message = f"not finished: --once-timeout ({timeout} s) is over, and 4 bytes of 1 file are not delivered; run"
+    message = f"not finished: --once-timeout ({timeout} s) expired, and 4 bytes of 1 file are not delivered; run"
     assert message in agent.log
     assert agent.once() == FINISHED
     assert agent.all == ["one"]

@@ -70,7 +70,7 @@ def test_sighup_takes_what_changed_and_leaves_alone_what_did_not(agent: LocalAge
     assert inodes_open(agent)[app.stat().st_ino] == before
     assert tags(agent) == {"app one": [], "app two": [], "web one": [], "web two": ["new"], "db one": []}
     hang_up(agent)
-    agent.await_log("the configuration was read again: nothing changed")
+    agent.await_log("reloaded: nothing changed")
     assert agent.stop() == 0
     assert len(agent.all) == 5
 

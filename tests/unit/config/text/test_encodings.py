@@ -42,7 +42,7 @@ def test_a_name_is_known_however_it_is_written(written: str, name: str) -> None:
         ("latin-1", "'latin-1' is not a known encoding; did you mean 'latin1'?"),
         ("utf16-le", "'utf16-le' is not a known encoding; did you mean 'utf-16le'?"),
         ("klingon", "'klingon' is not a known encoding"),
-        ("iso-2022-kr", "'iso-2022-kr' is not supported; Filebeat reads nothing but U+FFFD with it; convert the file"),
+        ("iso-2022-kr", "'iso-2022-kr' is not supported; Filebeat produces only U+FFFD with it; convert the file"),
     ],
 )
 def test_an_unknown_name_is_refused_with_the_nearest_one(name: str, message: str) -> None:

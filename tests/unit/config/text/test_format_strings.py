@@ -35,9 +35,9 @@ def test_a_format_string_has_texts_fields_and_times(text: str, parts: tuple[Form
         ("%{a}", "'%{a}' names no field; write '%{[fields.service]}' or '%{[fields.service]:other}'"),
         ("%{}", "'%{}' names no field"),
         ("%{[a]b}", "'%{[a]b}' names no field"),
-        ("%{[a..b]}", "'%{[a..b]}': 'a..b' is not the name of a field"),
+        ("%{[a..b]}", "'%{[a..b]}': 'a..b' is not a field name"),
         ("%{+}", "'%{+}' has no layout; write '%{+yyyy.MM.dd}'"),
-        ("%{+QQ.MM}", "'%{+QQ.MM}': 'QQ' is not an element of a time; write '%{+yyyy.MM.dd}' (known: D, E, H,"),
+        ("%{+QQ.MM}", "'%{+QQ.MM}': 'QQ' is not a time element; write '%{+yyyy.MM.dd}' (known: D, E, H,"),
         ("%{+'T}", "'%{+'T}' has a quote that is not closed"),
     ],
 )

@@ -39,14 +39,14 @@ def test_a_valid_pattern_stays_as_it_is_written(pattern: str) -> None:
 )
 def test_what_re2_refuses_is_reported_with_its_reason(pattern: str, why: str) -> None:
     with pytest.raises(
-        ValueError, match="^" + re.escape(f"'{pattern}' is not a regular expression as RE2 has it: {why}") + "$"
+        ValueError, match="^" + re.escape(f"'{pattern}' is not a regular expression in RE2 syntax: {why}") + "$"
     ):
         parse_pattern(pattern)
 
 
 def test_of_a_glob_it_is_reported_what_it_is_as_a_regular_expression() -> None:
     with pytest.raises(
-        ValueError, match=re.escape("it is not a glob: for names that end in .log.gz write '\\.log\\.gz$'")
+        ValueError, match=re.escape("it is not a glob: for names ending in .log.gz, write '\\.log\\.gz$'")
     ):
         parse_pattern("*.log.gz")
 

@@ -91,7 +91,7 @@ def test_what_libyaml_refuses_and_pyyaml_takes_is_counted_once() -> None:
     node = Composer("a.yml", problems, budget=budget).compose(text)
     assert plain(node) == {"a": "2", "b": [{"x": ""}]}
     assert MAX_VALUES - budget.values == 6
-    assert [str(problem) for problem in problems] == ["a.yml:2: a: given twice, first on line 1; keep one"]
+    assert [str(problem) for problem in problems] == ["a.yml:2: a: duplicate of line 1; keep one"]
 
 
 def test_an_alias_is_the_value_of_its_anchor_in_each_place() -> None:
@@ -109,7 +109,7 @@ def test_an_anchor_given_again_is_another_one() -> None:
 def test_an_alias_of_nothing_is_named() -> None:
     assert (
         refused("a: 1\nb: *x\n")
-        == "a.yml:2: is not YAML: found undefined alias; a text that begins with *, & or ! needs quotes"
+        == "a.yml:2: is not YAML: found undefined alias; quote strings that begin with *, & or !"
     )
 
 

@@ -36,21 +36,21 @@ def test_an_empty_file_is_a_table_without_entries(text: str) -> None:
 
 def test_a_key_given_twice_names_both_lines() -> None:
     _, problems = parsed("a:\n  b: 1\n  c: 2\n  b: 3\n")
-    assert problems == ["a.yml:4: a.b: given twice, first on line 2; keep one"]
+    assert problems == ["a.yml:4: a.b: duplicate of line 2; keep one"]
 
 
 def test_two_sections_of_one_key_are_refused_as_well() -> None:
     _, problems = parsed("a:\n  b: 1\na:\n  c: 2\n")
-    assert problems == ["a.yml:3: a: given twice, first on line 1; keep one"]
+    assert problems == ["a.yml:3: a: duplicate of line 1; keep one"]
 
 
 def test_a_key_given_twice_in_a_list_names_the_item() -> None:
     _, problems = parsed("a:\n  - b: 1\n  - c: 1\n    c: 2\n")
-    assert problems == ["a.yml:4: a[1].c: given twice, first on line 3; keep one"]
+    assert problems == ["a.yml:4: a[1].c: duplicate of line 3; keep one"]
 
 
 def test_a_tab_is_named_with_its_line() -> None:
-    assert refused("a:\n\tb: 1\n") == "a.yml:2: is not YAML: a tab cannot indent; use spaces"
+    assert refused("a:\n\tb: 1\n") == "a.yml:2: is not YAML: found a tab in the indentation; use spaces"
 
 
 def test_broken_yaml_is_named_with_its_line() -> None:
@@ -60,7 +60,7 @@ def test_broken_yaml_is_named_with_its_line() -> None:
 def test_yaml_that_says_no_more_than_its_problem_is_named_so() -> None:
     assert refused("a: b: c\n") == (
         "a.yml:1: is not YAML: mapping values are not allowed here: "
-        "the line above may lack its colon, or a text with ': ' its quotes"
+        "add a missing colon to the line above, or quote a string that contains ': '"
     )
 
 
@@ -83,7 +83,7 @@ def test_a_single_value_is_no_configuration() -> None:
 @pytest.mark.parametrize("text", ["a..b: 1\n", ".a: 1\n", "? [x]\n: 1\n"])
 def test_a_key_that_is_no_name_is_refused(text: str) -> None:
     _, problems = parsed(text)
-    assert problems == ["a.yml:1: a key must be a name, or several names joined by dots"]
+    assert problems == ["a.yml:1: a key must be a name, or names joined by dots"]
 
 
 def test_an_anchor_can_be_merged_and_what_is_written_beside_it_wins() -> None:
@@ -94,7 +94,7 @@ def test_an_anchor_can_be_merged_and_what_is_written_beside_it_wins() -> None:
 
 
 def test_a_merge_of_no_section_is_refused() -> None:
-    assert parsed("a: &x 5\nb:\n  <<: *x\n")[1] == ["a.yml:3: b: '<<' must be the alias of one section"]
+    assert parsed("a: &x 5\nb:\n  <<: *x\n")[1] == ["a.yml:3: b: '<<' must be an alias of one section"]
 
 
 def test_an_alias_to_its_own_section_is_refused() -> None:
@@ -125,7 +125,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_a_directory_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         read(tmp_path, [])
-    assert str(caught.value) == f"{tmp_path}: cannot be read: it is a directory, and must be a regular file"
+    assert str(caught.value) == f"{tmp_path}: cannot be read: it is a directory; use a regular file"
 
 
 def test_text_that_is_not_utf_8_is_named_with_its_line(tmp_path: Path) -> None:
@@ -200,5 +200,7 @@ def test_a_file_can_hold_a_list(tmp_path: Path, text: str, count: int) -> None:
 def test_where_a_list_is_wanted_nothing_else_will_do(tmp_path: Path, text: str) -> None:
     file = tmp_path / "a.yml"
     file.write_text(text)
-    with pytest.raises(ConfigError, match=r"a\.yml:1: must contain a list of inputs, each beginning with '- type:'"):
+    with pytest.raises(
+        ConfigError, match=r"a\.yml:1: must contain only a list of inputs, each beginning with '- type:'"
+    ):
         read_list(file, [], Budget(), "inputs, each beginning with '- type:'")

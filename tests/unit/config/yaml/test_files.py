@@ -32,7 +32,7 @@ def a_socket(file: Path) -> None:
 def test_what_is_no_regular_file_is_not_opened(tmp_path: Path, make: Callable[[Path], None], kind: str) -> None:
     file = tmp_path / "a.yml"
     make(file)
-    assert refused(file) == f"{file}: cannot be read: it is {kind}, and must be a regular file"
+    assert refused(file) == f"{file}: cannot be read: it is {kind}; use a regular file"
 
 
 def test_a_link_to_a_regular_file_is_followed(tmp_path: Path) -> None:
@@ -46,9 +46,7 @@ def test_a_file_is_read_up_to_a_size(tmp_path: Path) -> None:
     file.write_bytes(b" " * MAX_BYTES)
     assert len(read_bytes(file)) == MAX_BYTES
     os.truncate(file, 2**40)  # a hole: it takes no room on the disk
-    assert (
-        refused(file) == f"{file}: cannot be read: it is larger than 4 MiB; split it, or correct the path that names it"
-    )
+    assert refused(file) == f"{file}: cannot be read: it is larger than 4 MiB; split it, or correct the path to it"
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
@@ -72,13 +70,15 @@ def test_a_file_that_others_may_write_is_refused(file: Path, mode: int) -> None:
     file.chmod(mode)
     with pytest.raises(ConfigError) as caught:
         check_permissions(file)
-    expected = f"{file}: may be written by others (mode {mode:04o}); chmod go-w {file}, or --strict.perms=false"
+    expected = (
+        f"{file}: is writable by other users (mode {mode:04o}); run: chmod go-w {file}, or set --strict.perms=false"
+    )
     assert str(caught.value) == expected
 
 
 def test_a_file_of_another_user_is_refused(file: Path) -> None:
     assert permission_faults(file, 0o600, owner=7, user=8) == [
-        "belongs to user 7, not to root or user 8; chown it, or --strict.perms=false"
+        "belongs to user 7, not to root or user 8; run chown, or set --strict.perms=false"
     ]
 
 

@@ -163,7 +163,7 @@ def test_what_is_ignored_or_not_enabled_becomes_a_note(car: Load[Car], lab: Conf
         ("seats:\n  - a\n  - [b]\n", "shipper.yml:3: seats[1]: must be a single value, not a list"),
         ("engine.raw.a: [1]\n", "shipper.yml:1: engine.raw.a: must be a single value, not a list"),
         ("engine:\n  even: 3\n", "shipper.yml:2: engine.even: 3 is odd"),
-        ("engine.low: x\n", "shipper.yml:1: engine.low: 'x' must be a whole number"),
+        ("engine.low: x\n", "shipper.yml:1: engine.low: 'x' must be an integer"),
         ("wait: soon\n", "shipper.yml:1: wait: 'soon' is not a duration; write 5s, 1m30s, 100ms or 2h (24h for a day)"),
         ("drive: up\n", "shipper.yml:1: drive: 'up' must be one of: left, right"),
         ("car.wheels:\n  - size: 5\n", "shipper.yml:2: car.wheels[0].name: missing; each wheel has one"),
@@ -173,14 +173,14 @@ def test_what_is_ignored_or_not_enabled_becomes_a_note(car: Load[Car], lab: Conf
         ("old.wheels:\n  - name: a\n  - name: a\n", "shipper.yml:3: old.wheels[1].name: 'a' again"),
         ("spare:\n  low: 5\n  high: 4\n", "shipper.yml:3: spare.high: must be at least 5"),
         ("spare:\n  low: 10\n", "shipper.yml:1: spare.high: must be at least 10"),
-        ("engine:\n  low: 1\nengine.low: 2\n", "shipper.yml:3: engine.low: given twice, first on line 2; keep one"),
+        ("engine:\n  low: 1\nengine.low: 2\n", "shipper.yml:3: engine.low: duplicate of line 2; keep one"),
         (
             "engine.raw:\n  a.b: 1\n  a: {b: 2}\n",
-            "shipper.yml:3: engine.raw.a.b: given twice, first on line 2; keep one",
+            "shipper.yml:3: engine.raw.a.b: duplicate of line 2; keep one",
         ),
-        ("labels:\n  a.b: 1\n  a: {b: 2}\n", "shipper.yml:3: labels.a.b: given twice, first on line 2; keep one"),
+        ("labels:\n  a.b: 1\n  a: {b: 2}\n", "shipper.yml:3: labels.a.b: duplicate of line 2; keep one"),
         ("labels:\n  a: [0x_]\n", "shipper.yml:2: labels.a[0]: invalid literal for int() with base 16: ''"),
-        ("owner: ${NO}\n", "shipper.yml:1: owner: variable NO is not set; write ${NO:value} to give it a default"),
+        ("owner: ${NO}\n", "shipper.yml:1: owner: variable NO is not set; set a default with ${NO:value}"),
         ("\nengine.even: ${NO:?say it}\n", "shipper.yml:2: engine.even: variable NO is not set: say it"),
         ("seats: [a, '${NO:?say it}']\n", "shipper.yml:1: seats[1]: variable NO is not set: say it"),
         ("labels.x: ${NO:?say it}\n", "shipper.yml:1: labels.x: variable NO is not set: say it"),
@@ -194,19 +194,19 @@ def test_a_mistake_is_named_with_file_line_and_path(wrong: Load[list[str]], text
 
 def test_two_names_of_one_option_are_not_given_together(wrong: Load[list[str]]) -> None:
     (problem,) = wrong("car.wheels: []\nold.wheels: []\n")
-    assert problem.startswith("shipper.yml:2: old.wheels: means the same as car.wheels (")
+    assert problem.startswith("shipper.yml:2: old.wheels: duplicates car.wheels (")
     assert problem.endswith("shipper.yml:1); keep one")
 
 
 def test_a_mistake_in_an_override_is_named_by_its_path(wrong: Load[list[str]]) -> None:
     assert wrong("", "engine.evn=1") == ["-E: engine.evn: unknown option; did you mean 'even'?"]
-    assert wrong("engine.even: 4\n", "engine.even=x") == ["-E: engine.even: 'x' must be a whole number"]
+    assert wrong("engine.even: 4\n", "engine.even=x") == ["-E: engine.even: 'x' must be an integer"]
 
 
 def test_all_mistakes_are_reported_in_the_order_of_the_file_and_overrides_last(wrong: Load[list[str]]) -> None:
     assert wrong("drive: up\nengine:\n  even: x\nwaits: 1\ncar.wheels: [{size: 1}]\n", "seat=x") == [
         "shipper.yml:1: drive: 'up' must be one of: left, right",
-        "shipper.yml:3: engine.even: 'x' must be a whole number",
+        "shipper.yml:3: engine.even: 'x' must be an integer",
         "shipper.yml:4: waits: unknown option; did you mean 'wait'?",
         "shipper.yml:5: car.wheels[0].name: missing; each wheel has one",
         "shipper.yml:5: car.wheels[0].size: must be at least 2",
@@ -292,11 +292,11 @@ def test_a_part_that_is_written_as_not_wanted_is_noted(drawing: Load[Drawing], l
     ("shape", "problem"),
     [
         ("{kind: line}", "kind: 'line' is unknown; known: square, circle"),
-        ("{kind: '${NO}'}", "kind: variable NO is not set; write ${NO:value} to give it a default"),
+        ("{kind: '${NO}'}", "kind: variable NO is not set; set a default with ${NO:value}"),
         ("{kind: [circle]}", "kind: must be a single value, not a list"),
         ("{kind: circle, side: 2}", "side: belongs to kind: square"),
-        ("{kind: square, radius: 2}", "radius: belongs to kind: circle; here its name is side"),
-        ("{radius: 2}", "radius: belongs to kind: circle; here its name is side"),
+        ("{kind: square, radius: 2}", "radius: belongs to kind: circle; here, it is named side"),
+        ("{radius: 2}", "radius: belongs to kind: circle; here, it is named side"),
         ("{turn: 2}", "turn: not supported"),
         ("{kind: circle, sid: 2}", "sid: unknown option; known here: kind, radius, turn"),
         ("{side: 0}", "side: must be at least 1"),
@@ -309,7 +309,7 @@ def test_a_mistake_in_a_section_of_some_kind_is_named(lab: ConfigLab, shape: str
 
 def test_a_kind_given_twice_is_reported_once(lab: ConfigLab) -> None:
     assert lab.problems("shapes:\n- kind: circle\n  kind: square\n", Drawing) == [
-        "shipper.yml:3: shapes[0].kind: given twice, first on line 2; keep one"
+        "shipper.yml:3: shapes[0].kind: duplicate of line 2; keep one"
     ]
 
 
@@ -388,7 +388,7 @@ def test_a_chain_of_options_has_a_longest_length(car: Load[Car], wrong: Load[lis
 def test_options_that_name_each_other_many_times_are_expanded_once(car: Load[Car], wrong: Load[list[str]]) -> None:
     assert car(chain(8, "${{labels.x{n}}}" * 2)).owner == "end" * 3**7
     (first, *_) = wrong(chain(8, "${{labels.x{n}}}" * 9))
-    assert first == "shipper.yml:1: owner: has more than 1,048,576 characters after its variables are filled in"
+    assert first == "shipper.yml:1: owner: has more than 1,048,576 characters after expanding its variables"
 
 
 def written(lab: ConfigLab, name: str, text: str) -> Path:

@@ -61,9 +61,9 @@ def test_a_value_is_read_by_its_hint(written: str, hint: Any, value: str | int |
 @pytest.mark.parametrize(
     ("written", "hint", "message"),
     [
-        ("1" * 5000, int, f"'{'1' * 5000}' must be a whole number"),
-        ("1.5", int, "'1.5' must be a whole number"),
-        ("true", int, "'true' must be a whole number"),
+        ("1" * 5000, int, f"'{'1' * 5000}' must be an integer"),
+        ("1.5", int, "'1.5' must be an integer"),
+        ("true", int, "'true' must be an integer"),
         ("many", float, "'many' must be a number"),
         ("1", bool, "'1' must be true or false"),
         ("zip", Literal["none", "lz4"], "'zip' must be one of: none, lz4"),

@@ -101,7 +101,7 @@ def test_leaves_are_named_from_the_top_but_for_lists_of_sections() -> None:
 
 def test_a_name_of_another_kind_is_known_with_where_it_belongs() -> None:
     names = Names.of(Other, KINDS)
-    assert names.others["inner.depth"] == "belongs to kind: model; here its name is deep.depth"
+    assert names.others["inner.depth"] == "belongs to kind: model; here, it is named deep.depth"
     assert names.others["first"] == "belongs to kind: model"
     assert Names.of(Model, KINDS).others["flat"] == "belongs to kind: other, third"
     assert (names.is_foreign("first"), names.is_beginning("inner"), names.is_foreign("nothing")) == (True, True, False)

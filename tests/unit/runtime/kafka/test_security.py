@@ -67,7 +67,7 @@ def test_the_authorities_of_the_provider_are_checked_and_passed_on(tmp_path: Pat
     assert settings_of(sasl=sasl(authority))["https.ca.pem"].strip() == Path(authority).read_text().strip()
     ((option, message),) = Security(config(sasl=sasl("/no/such.pem"))).problems
     assert option == "sasl.oauthbearer.certificate_authorities[0]"
-    assert "/no/such.pem cannot be read" in message
+    assert "cannot read /no/such.pem" in message
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_a_token_for_amazon_msk_is_signed_with_the_credentials_of_the_environmen
 
 
 def test_missing_credentials_of_aws_are_reported() -> None:
-    assert "AWS gives no credentials: there are none; check the environment" in in_aws("print_aws_token()")
+    assert "AWS provides no credentials: there are none; check the environment" in in_aws("print_aws_token()")
 
 
 def test_the_library_for_amazon_msk_is_asked_for_where_it_is_missing() -> None:

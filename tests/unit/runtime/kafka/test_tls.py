@@ -79,9 +79,9 @@ def test_all_problems_are_reported_at_once_without_showing_a_key(certificates: C
     problems = problems_of(**options, key=Secret(certificates.issue("other")[1]))
     assert [option for option, _ in problems] == ["certificate_authorities[0]", "certificate_authorities[1]", "key"]
     assert [message.partition(": ")[0] for _, message in problems] == [
-        "/no/such/ca.pem cannot be read",
-        "the text given contains a private key, and no certificate that can be read",
-        f"{certificates.directory}/other.key is not the key of the certificate in {certificate}",
+        "cannot read /no/such/ca.pem",
+        "the text given contains a private key, but no certificate that can be read",
+        f"{certificates.directory}/other.key does not match the certificate in {certificate}",
     ]
     assert text.splitlines()[1] not in str(problems)
 
@@ -90,10 +90,10 @@ def test_all_problems_are_reported_at_once_without_showing_a_key(certificates: C
     ("options", "option", "message"),
     [
         ({}, "key", "is encrypted; give key_passphrase or key_passphrase_path"),
-        ({"key_passphrase": Secret("shut")}, "key_passphrase", "is not the passphrase of"),
-        ({"key_passphrase_path": "shut.txt"}, "key_passphrase_path", "is not the passphrase of"),
+        ({"key_passphrase": Secret("shut")}, "key_passphrase", "wrong passphrase for"),
+        ({"key_passphrase_path": "shut.txt"}, "key_passphrase_path", "wrong passphrase for"),
         ({"key_passphrase_path": "empty.txt"}, "key_passphrase_path", "is empty; it must contain the passphrase"),
-        ({"key_passphrase_path": "none.txt"}, "key_passphrase_path", "cannot be read: No such file or directory"),
+        ({"key_passphrase_path": "none.txt"}, "key_passphrase_path", "none.txt: No such file or directory"),
     ],
 )
 def test_a_passphrase_that_does_not_open_the_key_is_reported(
@@ -174,7 +174,7 @@ def test_a_fingerprint_must_be_that_of_a_trusted_authority(certificates: Certifi
     for trusted in (authorities, ()):
         ((where, problem),) = problems_of(certificate_authorities=trusted, ca_trusted_fingerprint="ab" * 32)
         assert where == "ca_trusted_fingerprint"
-        assert "no trusted authority has it; add the authority's own file" in problem
+        assert "no trusted CA has it; add the CA's own file" in problem
 
 
 def test_a_fingerprint_of_one_of_the_systems_authorities_makes_it_the_only_one() -> None:

@@ -2,7 +2,7 @@ import logging
 
 import pytest
 
-from log_shipper.runtime.logs.folding import MAX_CHARACTERS, NEVER, Folding, Message
+from log_shipper.runtime.logs.folding import MAX_LENGTH, NEVER, Folding, Message
 
 
 def message(text: str, template: str = "", level: int = logging.WARNING, source: str = "a.b") -> Message:
@@ -83,7 +83,7 @@ def test_of_warnings_that_differ_in_their_arguments_some_are_logged_and_the_othe
     log.add(message("0 is bad", "%s is bad"), 2.0)  # this very one was logged
     log.wait(62.0)
     assert log.lines[3:] == [
-        "9 is bad (the last of 7 more like it in the last 62 s)",
+        "9 is bad (last of 7 similar messages in the last 62 s)",
         "0 is bad (repeated 1 time in the last 62 s)",
     ]
 
@@ -93,7 +93,7 @@ def test_after_a_minute_of_a_flood_there_are_examples_again() -> None:
     for number in range(3):
         log.add(message(f"{number} is bad", "%s is bad"), 60.0 * number)
         log.add(message(f"{number}, too, is bad", "%s is bad"), 60.0 * number + 1)
-    assert [line for line in log.lines if "like it" not in line] == ["0 is bad", "1 is bad", "2 is bad"]
+    assert [line for line in log.lines if "similar" not in line] == ["0 is bad", "1 is bad", "2 is bad"]
 
 
 def test_information_that_differs_is_never_counted_together() -> None:
@@ -124,7 +124,7 @@ def test_the_end_of_the_log_has_all_counts(log: Log) -> None:
 
 
 def test_a_few_messages_are_remembered_and_no_count_is_lost_with_those_that_are_forgotten() -> None:
-    log = Log(Folding(most=10, rate=10**6))
+    log = Log(Folding(max_messages=10, rate=10**6))
     log.add(message("first"), 0.0, times=3)
     for number in range(20):
         log.add(message(str(number)), 1.0)
@@ -134,8 +134,8 @@ def test_a_few_messages_are_remembered_and_no_count_is_lost_with_those_that_are_
 
 
 def test_a_long_text_is_remembered_in_part(log: Log) -> None:
-    text = "x" * 10 * MAX_CHARACTERS
+    text = "x" * 10 * MAX_LENGTH
     log.add(message(text), 0.0, times=2)
     (repeats,) = log.folding.take_all(1.0)
     assert log.lines == [text]
-    assert repeats.text == f"{'x' * MAX_CHARACTERS}... (repeated 1 time in the last 1 s)"
+    assert repeats.text == f"{'x' * MAX_LENGTH}... (repeated 1 time in the last 1 s)"

@@ -58,6 +58,6 @@ def test_a_stream_is_read_line_by_line(tmp_path: Path) -> None:
 def test_an_answer_that_breaks_off_is_an_error_of_the_system(tmp_path: Path) -> None:
     with (
         serving(tmp_path / "s", lambda path: (200, iter([b"one\n", b""]))),
-        pytest.raises(NotHttp, match="the answer is not complete"),
+        pytest.raises(NotHttp, match="the response is incomplete"),
     ):
         get(UnixSocket(tmp_path / "s"), "/")

@@ -99,9 +99,9 @@ def test_a_mistake_is_handed_over_in_words() -> None:
 
 def test_an_unexpected_error_is_logged_and_is_a_mistake(caplog: pytest.LogCaptureFixture) -> None:
     assert read_by(raising(RecursionError("too deep"))) == ReadResult(
-        {}, mistake="it could not be read: RecursionError('too deep')"
+        {}, mistake="unexpected error: RecursionError('too deep')"
     )
-    assert "reading the configuration failed unexpectedly" in caplog.text
+    assert "unexpected error while reading the configuration" in caplog.text
 
 
 def test_where_no_thread_can_be_started_the_next_look_may_find_one() -> None:
@@ -110,5 +110,5 @@ def test_where_no_thread_can_be_started_the_next_look_may_find_one() -> None:
 
     reader = ConfigReader(refuse, refused, lambda: None)
     reader.start(NO_FILES, None)
-    assert reader.take() == ReadResult({}, mistake="it cannot be read now: can't start new thread")
+    assert reader.take() == ReadResult({}, mistake="cannot be read: can't start new thread")
     assert not reader.pending

@@ -17,12 +17,12 @@ def refusal(path: Path) -> str:
 
 def test_a_file_at_the_path_is_named(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("")
-    assert refusal(tmp_path / "data").startswith(f"path.data {tmp_path / 'data'}: it is a file, and a directory is")
+    assert refusal(tmp_path / "data").startswith(f"path.data {tmp_path / 'data'} is a file, but must be a directory")
 
 
 def test_a_link_to_a_disk_that_is_not_mounted_is_named_and_nothing_is_made_there(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "unmounted")
-    expected = f"path.data {tmp_path / 'link'}: it is a symlink to {tmp_path / 'unmounted'}, which does not exist; "
+    expected = f"path.data {tmp_path / 'link'} is a symlink to {tmp_path / 'unmounted'}, which does not exist. "
     assert refusal(tmp_path / "link" / "data").startswith(expected)
     assert not (tmp_path / "unmounted").exists()
 

@@ -15,10 +15,10 @@ def test_a_run_ends_by_a_signal_or_when_its_time_is_over_and_knows_which(clock: 
     clock.advance(89.9)
     assert not timed.is_due
     clock.advance(0.1)
-    assert (timed.is_due, timed.reason) == (True, "--once-timeout (90 s) is over")
+    assert (timed.is_due, timed.reason) == (True, "--once-timeout (90 s) expired")
     assert not endless.is_due
     signals.append("SIGTERM")
-    assert (endless.is_due, endless.reason) == (True, "a signal has stopped it")
+    assert (endless.is_due, endless.reason) == (True, "stopped by a signal")
 
 
 def status(**changes: int | bool) -> SourceStatus:
@@ -29,7 +29,7 @@ def status(**changes: int | bool) -> SourceStatus:
 @pytest.mark.parametrize(
     ("of", "words"),
     [
-        (status(), "not all files were looked at"),
+        (status(), "not all files were scanned"),
         (status(unsettled=1, bytes_behind=4), "4 bytes of 1 file are not delivered"),
         (
             status(reading=2, unsettled=1, waiting=1000, bytes_waiting=9000, bytes_behind=500),

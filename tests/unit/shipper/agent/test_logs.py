@@ -263,7 +263,9 @@ def test_a_file_that_cannot_be_rotated_grows(tmp_path: Path, capsys: pytest.Capt
     handler.emit(logging.makeLogRecord({"msg": "four"}))
     handler.close()
     assert path.read_text() == "four\n"
-    assert capsys.readouterr().err == f"cannot rotate {path}: Permission denied; it grows until that succeeds\n"
+    assert (
+        capsys.readouterr().err == f"cannot rotate {path}: Permission denied; the file grows until rotation succeeds\n"
+    )
 
 
 def test_a_file_that_is_removed_is_made_again(tmp_path: Path) -> None:
@@ -321,7 +323,7 @@ def test_why_it_ends_is_logged_where_stderr_is_not_the_log(tmp_path: Path, capsy
     assert capsys.readouterr().err == ""
     to_files(tmp_path, "text")
     logs.log_end("no room")
-    assert "CRITICAL ended: no room" in (tmp_path / "shipper.log").read_text()
+    assert "CRITICAL thread ended: no room" in (tmp_path / "shipper.log").read_text()
 
 
 def test_a_component_has_its_own_level(capsys: pytest.CaptureFixture[str]) -> None:

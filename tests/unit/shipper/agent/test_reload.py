@@ -92,9 +92,7 @@ def test_while_standard_input_is_read_nothing_is_read_again(caplog: pytest.LogCa
     reloader.step()
     assert caplog.messages == []
     reloader.step()
-    assert caplog.messages == [
-        "the configuration is not reloaded: the agent reads standard input, whose options cannot change"
-    ]
+    assert caplog.messages == ["the configuration is not reloaded: options of stdin cannot change while it is read"]
 
 
 class Reports:

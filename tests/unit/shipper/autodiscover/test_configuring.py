@@ -235,7 +235,7 @@ def test_a_hint_cannot_read_the_agents_environment(configure: Configure) -> None
     made = configure(HINTS, **{"/processors.add_fields.fields.region": "${REGION}"})
     assert ([item.processors for item in made.inputs], made.refused) == ([()], [])
     (words,) = made.warnings
-    assert words.startswith("annotation co.elastic.logs/processors.add_fields.fields.region: a hint cannot read ")
+    assert words.startswith("annotation co.elastic.logs/processors.add_fields.fields.region: a hint must not read ")
     (item,) = configure(HINTS, **{"/processors.add_fields.fields.pod": "${data.kubernetes.pod.name}"}).inputs
     assert "web-1" in repr(item.processors)
 
@@ -267,7 +267,7 @@ def test_raw_replaces_all_other_hints(configure: Configure) -> None:
 def test_an_annotation_does_not_lead_to_other_files_of_the_host(configure: Configure, path: str) -> None:
     made = configure(HINTS, **{"/raw": json.dumps({"type": "log", "paths": [path]})})
     assert ([item.id for item in made.inputs], made.refused) == ([f"container-logs-{ID}"], [])
-    assert made.warnings[0].startswith("annotation co.elastic.logs/raw: a hint cannot read the path ")
+    assert made.warnings[0].startswith("annotation co.elastic.logs/raw: a hint must not read the path ")
 
 
 def test_raw_that_is_not_json_has_no_effect(configure: Configure) -> None:
@@ -346,4 +346,4 @@ def test_what_fails_unexpectedly_refuses_one_container_and_does_not_end_the_watc
     reporter = Reporter(Broken(rules.provider(HINTS), "providers[0]"), 60.0, reports.append)
     reporter.present(container())
     (report,) = reports
-    assert report.made.refused == ["its configuration failed unexpectedly: RecursionError('too deep')"]
+    assert report.made.refused == ["unexpected error in its configuration: RecursionError('too deep')"]

@@ -243,7 +243,7 @@ def test_an_option_of_raw_that_asks_for_more_is_left_out(rules: Rules, options: 
     made = configured(rules, {"/raw": json.dumps({**harmless, **options})})
     assert (made.inputs, made.refused) == (configured(rules, {"/raw": json.dumps(harmless)}).inputs, [])
     assert [item.owned_by for item in made.inputs] == [(ID, UID)]
-    assert all(words.startswith("annotation co.elastic.logs/raw: a hint cannot ") for words in made.warnings)
+    assert all(words.startswith("annotation co.elastic.logs/raw: a hint must not ") for words in made.warnings)
     assert all("allowed: " in words for words in made.warnings)
     assert made.warnings
 
@@ -254,7 +254,7 @@ def test_an_input_of_raw_that_asks_for_more_is_left_out_and_the_container_read_b
 ) -> None:
     check = configured(rules, HARMLESS | {"/raw": json.dumps([raw])})
     assert (check.inputs, check.refused) == (configured(rules, HARMLESS).inputs, [])
-    assert check.warnings[0].startswith("annotation co.elastic.logs/raw: a hint cannot ")
+    assert check.warnings[0].startswith("annotation co.elastic.logs/raw: a hint must not ")
     own = {"type": "log", "paths": [OWN_PATH]}
     if "${" not in str({**raw, "paths": ""}) + str(raw.get("paths", "")).replace(OWN_PATH, ""):
         both = configured(rules, {"/raw": json.dumps([raw, own])})

@@ -54,7 +54,7 @@ def test_what_filebeat_ignores_is_a_warning_that_only_strict_refuses(
     assert main(["test", "config", "-c", str(config)]) == 0
     assert capsys.readouterr().out == f"{warning}Config OK\n"
     assert main(["test", "config", "--strict", "-c", str(config)]) == 1
-    assert capsys.readouterr().out == f"{warning}not OK: with --strict a warning counts as a mistake\n"
+    assert capsys.readouterr().out == f"{warning}not OK: --strict treats warnings as errors\n"
 
 
 def test_migrate_prints_the_configuration_and_beside_it_the_changes(
@@ -64,7 +64,7 @@ def test_migrate_prints_the_configuration_and_beside_it_the_changes(
     assert main(["migrate", str(config)]) == 0
     assert capsys.readouterr() == (
         "filebeat.inputs: []  # none\n",
-        f"{config}:1: filebeat.prospectors is filebeat.inputs\n"
+        f"{config}:1: filebeat.prospectors is renamed to filebeat.inputs\n"
         f"{config}: 1 change; check the result: shipper test config -c FILE\n",
     )
     assert main(["migrate", "--strict", str(config)]) == 0
@@ -204,7 +204,7 @@ def test_what_is_wrong_with_an_option_of_the_command_line_names_it(
     ]
     config.write_text(config.read_text().replace("logging.levels: {x: info}", ""))
     assert main(["test", "config", "-c", str(config), "-d", "source,typo"]) == 0
-    assert capsys.readouterr().out.startswith("warning: -d: logging.selectors: 'typo' selects nothing here; known: ")
+    assert capsys.readouterr().out.startswith("warning: -d: logging.selectors: 'typo' matches no component; known: ")
 
 
 @pytest.mark.parametrize(
@@ -299,7 +299,7 @@ def test_a_data_path_that_does_not_exist_is_an_error(
 
 def test_a_replay_that_takes_too_long_exits_1(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "-c", str(config), "--once", "--once-timeout", "0s"]) == 1
-    assert "not finished: --once-timeout (0 s) is over, and not all files were looked at; run it again" in (
+    assert "not finished: --once-timeout (0 s) expired, and not all files were scanned; run it again" in (
         capsys.readouterr().err
     )
 

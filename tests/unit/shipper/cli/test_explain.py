@@ -91,7 +91,7 @@ def test_files_that_this_user_may_not_read_are_counted(tmp_path: Path, explained
     text = f"filebeat.inputs: [{{type: log, paths: ['{tmp_path}/*.log']}}]\noutput.console: ~"
     with without_capabilities():
         lines = list(explained(text))
-    assert f"  files       {tmp_path}/*.log: 3 files now, 2 of them not readable for this user" in lines
+    assert f"  files       {tmp_path}/*.log: 3 files now, 2 of them unreadable for this user" in lines
 
 
 @pytest.mark.parametrize(
@@ -118,4 +118,4 @@ def test_it_tells_where_further_inputs_come_from(tmp_path: Path, explained: Expl
 
 def test_it_tells_which_containers_have_inputs(explained: Explained) -> None:
     config = "filebeat.autodiscover.providers: [{type: kubernetes, hints.enabled: true}]\noutput.console: {}\n"
-    assert explained(config)[0] == "inputs for containers of kubernetes, by 0 templates, and by their hints"
+    assert explained(config)[0] == "inputs for kubernetes containers, by 0 templatesand by hints"

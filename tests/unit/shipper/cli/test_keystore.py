@@ -89,11 +89,11 @@ def test_the_paths_of_the_command_line_count(store: Store, tmp_path: Path) -> No
     ("arguments", "message"),
     [
         (("create",), "exists already; with --force it is replaced, and its secrets are lost"),
-        (("add", "A", "--stdin"), "A is in the keystore already; with --force it is replaced"),
-        (("add", "a b", "--stdin"), "'a b' is not a name: use letters, digits, '_', '.' and '-'"),
-        (("add", "B"), "there is no terminal to ask at; give the secret with --stdin"),
-        (("add", "B", "--stdin"), "the secret is empty; nothing was changed"),
-        (("remove", "A", "B", "C"), "B, C: not in the keystore; nothing was changed"),
+        (("add", "A", "--stdin"), "A already exists in the keystore; --force replaces it"),
+        (("add", "a b", "--stdin"), "'a b' is not a valid name: use letters, digits, '_', '.' and '-'"),
+        (("add", "B"), "no terminal to prompt for the secret; use --stdin"),
+        (("add", "B", "--stdin"), "the secret is empty; nothing changed"),
+        (("remove", "A", "B", "C"), "B, C: not in the keystore; nothing changed"),
     ],
 )
 def test_a_mistake_changes_nothing(
@@ -117,4 +117,4 @@ def test_force_replaces(store: Store) -> None:
 
 def test_without_a_keystore_the_way_to_one_is_named(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
     assert store.run("list") == 1
-    assert f"there is no keystore at {store.path}; make one: shipper keystore create" in capsys.readouterr().err
+    assert f"no keystore at {store.path}; create one: shipper keystore create" in capsys.readouterr().err

@@ -87,9 +87,9 @@ def test_each_message_is_shown_below_its_lines(preview: Previewer) -> None:
 @pytest.mark.parametrize(
     ("options", "processors", "why"),
     [
-        ("include_lines: [x]", "[]", "none of include_lines is found in it"),
-        ("exclude_lines: [DBG]", "[]", "exclude_lines leaves it out"),
-        ("parsers: [{include_message.patterns: [x]}]", "[]", "parser 1, include_message, left it out"),
+        ("include_lines: [x]", "[]", "no pattern of include_lines matches"),
+        ("exclude_lines: [DBG]", "[]", "a pattern of exclude_lines matches"),
+        ("parsers: [{include_message.patterns: [x]}]", "[]", "parser 1, include_message, dropped it"),
         ("processors: [{add_locale: ~}, {drop_event: ~}]", "[]", "processor 2, drop_event, dropped it"),
         ("processors: [{add_locale: ~}]", "[{drop_event: ~}]", "processor 2, drop_event, dropped it"),
         ("", "[{if: {contains.message: DBG}, then: [{drop_event: ~}]}]", "processor 1, if, dropped it"),
@@ -134,10 +134,10 @@ def test_what_would_make_a_terminal_do_something_is_spelt_out(preview: Previewer
     [
         ("b", "-", "b", ""),
         ("off", "/var/log/nginx/access.log", "off", ""),
-        (None, "-", "a", "input a, the first of 3; --input ID or --path PATH takes another"),
+        (None, "-", "a", "input a, the first of 3; choose another with --input ID or --path PATH"),
         (None, "/var/log/nginx/access.log", "b", "input b, whose paths match /var/log/nginx/access.log"),
         (None, "/srv/x/y/z/app.log", "c", "input c, whose paths match /srv/x/y/z/app.log"),
-        (None, "/srv/app.txt", "a", "input a, the first of 3; --input ID or --path PATH takes another"),
+        (None, "/srv/app.txt", "a", "input a, the first of 3; choose another with --input ID or --path PATH"),
     ],
 )
 def test_the_input_is_that_of_the_id_or_of_the_path_or_the_first(
@@ -152,7 +152,7 @@ def test_the_input_is_that_of_the_id_or_of_the_path_or_the_first(
 
 def test_an_unknown_input_is_reported_with_the_known_ones(tmp_path: Path) -> None:
     (file := tmp_path / "shipper.yml").write_text("filebeat.inputs: [{id: a, paths: [/x]}]\noutput.console: ~")
-    with pytest.raises(StartError, match="no input has the id 'b'; the ids are: a"):
+    with pytest.raises(StartError, match="no input has the id 'b'; ids are: a"):
         chosen(load(file, ShipperConfig, env={}), "b", "-")
 
 

@@ -108,9 +108,9 @@ def test_what_was_dropped_is_reported_on_stderr(terminal: Terminal) -> None:
     viewer.show([event("a"), counts(100, dropped=7), counts(200, dropped=9), counts(10, dropped=2)])
     viewer.summarize()
     assert terminal.notes.getvalue().splitlines() == [
-        "tap: connected; Ctrl-C ends it",
-        "tap: 7 events were dropped here: this reader is too slow for them",
-        "tap: 1 event shown; 11 were dropped: this reader was too slow for them",
+        "tap: connected; press Ctrl-C to stop",
+        "tap: 7 events were dropped here: this reader is too slow",
+        "tap: 1 event shown; 11 were dropped: this reader was too slow",
     ]
 
 
@@ -131,7 +131,7 @@ def test_a_silence_is_explained_at_the_end_if_that_is_earlier(terminal: Terminal
     viewer.show([counts(others=3)])
     viewer.summarize()
     assert terminal.notes.getvalue().splitlines()[1:] == [
-        "tap: nothing was sent of these inputs and files; 3 events of others were: `shipper top` has both",
+        "tap: no events of these inputs and files were sent, but 3 of others; see `shipper top`",
         "tap: 0 events shown",
     ]
 
@@ -163,7 +163,7 @@ def test_what_is_wanted_and_does_not_exist_is_reported_at_once(
 
     with serving(tmp_path / "shipper.sock", answer):
         assert main(["tap", *targets, "--count", "1", "--path.data", str(tmp_path)]) == 0
-    assert capsys.readouterr() == ("a\n", f"tap: connected; Ctrl-C ends it\n{note}tap: 1 event shown\n")
+    assert capsys.readouterr() == ("a\n", f"tap: connected; press Ctrl-C to stop\n{note}tap: 1 event shown\n")
 
 
 def test_an_older_agent_that_explains_nothing_is_tapped_all_the_same(

@@ -270,6 +270,6 @@ def test_an_answer_that_does_not_come_is_left_at_the_deadline() -> None:
 
 def test_nothing_is_asked_after_the_deadline() -> None:
     clock = ManualClock()
-    with MetadataServer(DIGITALOCEAN) as server, pytest.raises(NoMetadata, match="no answer in time"):
+    with MetadataServer(DIGITALOCEAN) as server, pytest.raises(NoMetadata, match="no response in time"):
         providers.digitalocean(Service(server.address, clock.monotonic(), clock))
     assert server.asked == []

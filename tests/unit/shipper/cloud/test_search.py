@@ -91,7 +91,7 @@ def test_elsewhere_it_is_over_when_all_have_refused(caplog: pytest.LogCaptureFix
     clouds.answer("gcp", "aws", here=False)
     assert (clouds.search.is_done(), clouds.woken, clouds.search.members) == (True, 1, {})
     assert [record.getMessage() for record in caplog.records] == [
-        "add_cloud_metadata: none of aws, gcp has answered within 3s; events get no cloud fields"
+        "add_cloud_metadata: no response from aws, gcp within 3s; events get no cloud fields"
     ]
 
 

@@ -1,4 +1,4 @@
-"""Where the API server is: the account of the pod, or a kubeconfig."""
+"""Where the API server is: the pod's service account, or a kubeconfig."""
 
 import base64
 import json
@@ -121,14 +121,19 @@ def test_a_server_without_tls_has_its_own_port(kubeconfig: Kubeconfig) -> None:
 @pytest.mark.parametrize(
     ("cluster", "user", "changes", "text"),
     [
-        ({}, {"exec": {"command": "aws"}}, {}, "the user logs in by a plug-in (exec), which is not supported ('aws')"),
+        (
+            {},
+            {"exec": {"command": "aws"}},
+            {},
+            "the user uses an exec plug-in for authentication, which is not supported ('aws')",
+        ),
         ({}, {"auth-provider": {"name": "gcp"}}, {}, "plug-in (auth-provider), which is not supported ('gcp')"),
         ({}, {"username": "me", "password": "p"}, {}, "logs in by a password"),
         ({}, {"as": "other"}, {}, "impersonates another user"),
         ({"proxy-url": "http://proxy"}, {}, {}, "proxy-url"),
         ({"server": "api.example"}, {}, {}, "server is not a URL: 'api.example'"),
         ({"server": "https://api.example:x"}, {}, {}, "server is not a URL"),
-        ({"certificate-authority-data": "%"}, {}, {}, "certificate-authority-data is not the base64 of a PEM text"),
+        ({"certificate-authority-data": "%"}, {}, {}, "certificate-authority-data is not base64-encoded PEM"),
         ({}, {"client-certificate": "c.crt"}, {}, "a client-certificate needs its client-key"),
         ({}, {}, {"current-context": ""}, "has no current-context"),
         ({}, {}, {"current-context": "away"}, "has no context 'away'"),

@@ -126,7 +126,7 @@ def test_a_server_that_does_not_answer_is_given_up(api: KubernetesApi, client: M
 
 def test_an_answer_that_comes_drop_by_drop_is_given_up(api: KubernetesApi, client: MakeClient) -> None:
     api.answers[PODS] = Answer(raw=b"HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n\r\n" + b" " * 200_000)
-    assert problem(client(api, Limits(longest=-1.0))).kind == "timeout"
+    assert problem(client(api, Limits(max_seconds=-1.0))).kind == "timeout"
 
 
 def test_a_port_without_a_server_is_a_connection_that_failed() -> None:

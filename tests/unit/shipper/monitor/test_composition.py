@@ -200,7 +200,7 @@ def test_a_port_that_is_taken_keeps_the_agent_from_starting_and_not_a_run_with_o
         f"http.port: localhost:{port} is taken by another process, perhaps a second shipper, or this one "
         "twice: stop it, or set another http.port"
     )
-    assert caplog.messages == [f"{raised.value}; this run with --once continues without it"]
+    assert caplog.messages == [f"{raised.value}; this --once run continues without it"]
     assert ask(tmp_path, "/healthz")[0] == 200
 
 

@@ -24,7 +24,7 @@ def test_it_is_made_once_when_it_is_asked_for(file: Path) -> None:
 def test_a_file_that_changed_since_it_was_read_is_not_shown_as_in_effect(file: Path) -> None:
     configured = ConfigText(file.read_text, [file])
     file.write_text("name: another")
-    assert configured.text() == f"# {file}: changed since the shipper read it; a reload (SIGHUP) puts it into effect\n"
+    assert configured.text() == f"# {file}: changed after the shipper read it; apply it with a reload (SIGHUP)\n"
     configured.read_again()
     assert configured.text() == "name: another"
 

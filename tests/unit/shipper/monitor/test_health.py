@@ -30,7 +30,7 @@ INCIDENTS = [
     Incident({"output": {"failing": True, "problem": DOWN}}, "degraded", "other events are delivered", acked=5.0),
     Incident({"output": {"failing": True, "problem": "cannot write to /x", "kind": ""}}, "failing", "/x", acked=5.0),
     Incident({"is_reload_refused": True}, "degraded", "has a mistake"),
-    Incident({"output": {"reached": False}}, "starting", "Kafka has not answered yet."),
+    Incident({"output": {"reached": False}}, "starting", "Kafka has not responded yet."),
     Incident({"output": {"waiting": {"t": "topic t: create it"}}}, "degraded", "1 topic holds up records"),
     Incident({"registry": {"failing": True}}, "degraded", "Positions cannot be saved"),
     Incident({"letters_waiting": 3}, "degraded", "3 rejected events cannot be saved"),
@@ -66,9 +66,9 @@ def test_open_warnings_are_counted_also_where_the_text_leaves_them_out() -> None
 
 
 def test_a_start_names_what_it_waits_for() -> None:
-    assert health_of(None, StartProgress(), None).text == "The shipper starts: the registry is being opened."
+    assert health_of(None, StartProgress(), None).text == "The shipper is starting: opening the registry."
     waiting = health_of(None, StartProgress(registry_open=True), None)
-    assert (waiting.state, waiting.text) == ("starting", "The shipper starts: the output has to answer first.")
+    assert (waiting.state, waiting.text) == ("starting", "The shipper is starting: waiting for the output.")
 
 
 def test_it_is_alive_while_it_starts_and_while_the_loop_steps() -> None:

@@ -89,7 +89,7 @@ def test_what_is_refused_is_repeated_in_the_words_of_the_agent(tmp_path: Path) -
 def test_a_path_data_that_is_too_long_for_a_socket(tmp_path: Path) -> None:
     data = tmp_path / ("d" * 90)
     assert problem(socket_of(data)) == (
-        f"{data}/shipper.sock: a unix socket's path may have 107 bytes, this one has {len(str(data)) + 13}; set a "
+        f"{data}/shipper.sock: path of a unix socket is too long: 107 bytes, maximum {len(str(data)) + 13}; set a "
         "path.data of at most 94 bytes (it may be a symlink to this one), or http.enabled: true for 'shipper top --url "
         "http://localhost:5066' alone: 'shipper tap' needs the socket"
     )
@@ -112,7 +112,7 @@ def answering(answer: bytes) -> Iterator[int]:
         thread.join()
 
 
-PORTS = "`http.port` is 5066 of a shipper and 5067 of a sink unless it is set"
+PORTS = "the default of `http.port` is 5066 for a shipper and 5067 for a sink"
 TAKEN = f"another program has this port, or it speaks TLS (then write https://); {PORTS}"
 
 
@@ -126,11 +126,11 @@ TAKEN = f"another program has this port, or it speaks TLS (then write https://);
         ),
         (
             b"HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\n\r\n<html>\n<h1>404</h1>\n",
-            f"answers 404; it is another program, of an older release, or the URL has a path too many; {PORTS}",
+            f"answers 404; it is another program, an older release, or the URL contains a path; {PORTS}",
         ),
         (
             b"HTTP/1.1 301 Moved\r\nLocation: https://web-1/\r\n\r\n<html>\n",
-            "answers 301: it leads to https://web-1/; give that URL",
+            "answers 301: it leads to https://web-1/; use that URL",
         ),
         (
             b"HTTP/1.1 503 Busy\r\n\r\nthere are 16 connections already\n",
@@ -138,11 +138,11 @@ TAKEN = f"another program has this port, or it speaks TLS (then write https://);
         ),
         (
             b"SSH-2.0-OpenSSH_9.2\r\n",
-            f": the answer is not one of HTTP: {TAKEN}",
+            f": the response is not HTTP: {TAKEN}",
         ),
         (
             b"",
-            f": the connection is closed without an answer: {TAKEN}",
+            f": the connection was closed without a response: {TAKEN}",
         ),
     ],
 )
@@ -230,7 +230,7 @@ def test_where_path_data_cannot_be_read_the_error_ends_with_the_way_out(
     assert main([command, "-c", str(config)]) == 1
     error = capsys.readouterr().err
     assert words in error
-    assert error.endswith("; so path.data is not known: give --path.data DIR\n")
+    assert error.endswith("; so path.data is unknown: add --path.data DIR\n")
     assert main([command, "-c", str(config), "--path.data", str(config.parent)]) == 1
     assert f"there is no {config.parent}/shipper.sock" in capsys.readouterr().err
 

@@ -5,7 +5,7 @@ from log_shipper.shipper.options.conditions import ConditionConfig
 from log_shipper.shipper.processors.drop_event import DropEventConfig
 from tests.processing import section
 
-NO_BOUND = "must be a bound below a field, as in 'http.response.code.gte: 400'; the bounds are lt, lte, gt, gte"
+NO_BOUND = "must be a bound below a field, as in 'http.response.code.gte: 400'; bounds are lt, lte, gt, gte"
 NETWORKS = (
     "loopback, global_unicast, unicast, link_local_unicast, interface_local_multicast, link_local_multicast, multicast,"
     " unspecified, private, public"
@@ -59,20 +59,20 @@ def test_dotted_and_nested_fields_are_the_same() -> None:
     [
         ("{}", ": is empty"),
         ("{equals: {}}", ": is empty"),
-        ("{equals.a: 1, contains.b: x}", ": must be one condition; combine several with 'and:' or 'or:'"),
-        ("{equals.a: 1.5}", "equals.a: must be a text, a whole number, true or false"),
-        ("{equals: {a: [1]}}", "equals.a: must be a text, a whole number, true or false"),
-        ("{equals: {a: null}}", "equals.a: must be a text, a whole number, true or false"),
-        ("{contains.port: 80}", "contains.port: must be a text; put it in quotes"),
-        ("{contains: {a: [x]}}", "contains.a: must be a text"),
-        ("{regexp.a: 5}", "regexp.a: must be a text; put it in quotes"),
+        ("{equals.a: 1, contains.b: x}", ": must be a single condition; combine several with 'and:' or 'or:'"),
+        ("{equals.a: 1.5}", "equals.a: must be a string, an integer, true or false"),
+        ("{equals: {a: [1]}}", "equals.a: must be a string, an integer, true or false"),
+        ("{equals: {a: null}}", "equals.a: must be a string, an integer, true or false"),
+        ("{contains.port: 80}", "contains.port: must be a string; put it in quotes"),
+        ("{contains: {a: [x]}}", "contains.a: must be a string"),
+        ("{regexp.a: 5}", "regexp.a: must be a string; put it in quotes"),
         ("{range.a.gte: x}", "range.a.gte: 'x' must be a number"),
         ("{range.a.gte: true}", "range.a.gte: True must be a number"),
         ("{range.a: 5}", f"range.a: {NO_BOUND}"),
         ("{range.a.eq: 5}", f"range.a.eq: {NO_BOUND}"),
         ("{range.gte: 5}", f"range.gte: {NO_BOUND}"),
         ("{network.a: []}", "network.a: must not be empty"),
-        ("{and: [{equals.a: [1]}]}", "and[0].equals.a: must be a text, a whole number, true or false"),
+        ("{and: [{equals.a: [1]}]}", "and[0].equals.a: must be a string, an integer, true or false"),
         ("{not: {}}", "not: is empty"),
     ],
 )

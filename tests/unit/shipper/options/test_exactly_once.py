@@ -47,14 +47,14 @@ def test_a_transaction_needs_exactly_once(lab: ConfigLab) -> None:
 @pytest.mark.parametrize(
     ("inputs", "place"),
     [
-        ("shipper.inputs: [{type: stdin}]\n", "inputs[0].type: exactly_once needs files"),
+        ("shipper.inputs: [{type: stdin}]\n", "inputs[0].type: exactly_once cannot re-read stdin"),
         (
             INPUT % ", processors: [{dns: {type: reverse, fields: {a: b}, order: free}}]",
-            "inputs[0].processors: exactly_once needs the order of a file: set dns.order: kept",
+            "inputs[0].processors: exactly_once needs events in file order: set dns.order: kept",
         ),
         (
             INPUT % ", processors: [{if: {has_fields: [a]}, then: [{decompress_gzip_field: {field: {from: a}}}]}]",
-            "inputs[0].processors: exactly_once cannot send a batch in pieces",
+            "inputs[0].processors: exactly_once cannot split a batch",
         ),
     ],
 )

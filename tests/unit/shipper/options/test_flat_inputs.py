@@ -174,7 +174,7 @@ def test_inputs_whose_ids_differ_by_their_order_are_remarked(lab: ConfigLab) -> 
 
 def test_an_id_that_is_written_twice_is_a_mistake(lab: ConfigLab) -> None:
     _, problem = problems(lab, "{type: log, id: a, paths: [x]}", "{type: log, id: a, paths: [x]}")
-    assert problem == "shipper.yml:3: shipper.inputs[1].id: 'a' is the id of 2 inputs; each input needs its own"
+    assert problem == "shipper.yml:3: shipper.inputs[1].id: 'a' is used by 2 inputs; each input needs a unique id"
 
 
 def owners(option: str) -> str:
@@ -192,29 +192,29 @@ def owners(option: str) -> str:
         {type: log, paths: [x], json.keys_under_rot: 1}
             -> json.keys_under_rot: unknown option; did you mean 'keys_under_root'?
         {type: log, paths: [x], close.on_state_change.inactive: 1s}
-            -> close.on_state_change.inactive: belongs to type: filestream; here its name is close_inactive
+            -> close.on_state_change.inactive: belongs to type: filestream; here, it is named close_inactive
         {type: log, paths: [x], prospector: {scanner: {check_interval: 1s}}}
-            -> prospector.scanner.check_interval: belongs to type: filestream; here its name is scan_frequency
+            -> prospector.scanner.check_interval: belongs to type: filestream; here, it is named scan_frequency
         {type: log, paths: [x], delete.enabled: true} -> delete.enabled: belongs to type: filestream
         {type: log, paths: [x], stream: stdout} -> stream: belongs to type: container
         {type: log, paths: [x], clean_inactive: 1m}
-            -> clean_inactive: needs ignore_older: a file that is forgotten but not ignored is read again
+            -> clean_inactive: needs ignore_older: otherwise, forgotten files are read again
         {type: log, paths: [x], clean_inactive: 71s, ignore_older: 1m, scan_frequency: 11s} -> clean_inactive: must be
             more than ignore_older + scan_frequency (1m + 11s), or files would be forgotten that are still read
         {type: container, paths: [x], stream: stdin} -> stream: 'stdin' must be one of: all, stdout, stderr
         {type: container, paths: [x], format: json-file} -> format: 'json-file' must be one of: auto, docker, cri
         {type: container, paths: [x], clean_inactive: 1m}
-            -> clean_inactive: needs ignore_older: a file that is forgotten but not ignored is read again
+            -> clean_inactive: needs ignore_older: otherwise, forgotten files are read again
         {type: stdin, paths: [x]} -> paths: belongs to type: filestream, log, container, journald
         {type: stdin, close_eof: true} -> close_eof: belongs to type: log, container
         """),
         (
             "{type: log, paths: [x], parsers: []}",
-            f"parsers: belongs to type: {owners('parsers')}; here its name is multiline",
+            f"parsers: belongs to type: {owners('parsers')}; here, it is named multiline",
         ),
         (
             "{type: stdin, message_max_bytes: 1}",
-            f"message_max_bytes: belongs to type: {owners('message_max_bytes')}; here its name is max_bytes",
+            f"message_max_bytes: belongs to type: {owners('message_max_bytes')}; here, it is named max_bytes",
         ),
     ],
 )

@@ -26,8 +26,8 @@ def test_a_host_may_be_written_as_filebeat_allows(lab: ConfigLab) -> None:
     ("options", "words"),
     [
         ("{host: 'unix://s.sock'}", "http.host: must be an absolute path, as in unix:///run/shipper/http.sock"),
-        ("{host: 'npipe:///shipper'}", "http.host: is a named pipe of Windows"),
-        ("{host: 'https://localhost'}", "http.host: must be a name or an address alone"),
+        ("{host: 'npipe:///shipper'}", "http.host: is a Windows named pipe"),
+        ("{host: 'https://localhost'}", "http.host: must be only a host name or address"),
         ("{host: ''}", "http.host: is empty"),
         ("{port: 65536}", "http.port: "),
         ("true", "http: must be a section of options (key: value), as in 'http: {enabled: true}'"),

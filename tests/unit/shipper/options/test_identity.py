@@ -50,7 +50,7 @@ def test_the_older_inputs_have_the_same_choice(lab: ConfigLab, type: str) -> Non
     [
         *rows("""
         file_identity: {native: ~, path: ~}
-            -> file_identity.path: file_identity.native is given too; a file is identified by one of them
+            -> file_identity.path: conflicts with file_identity.native; set only one of them
         file_identity.inode_markr: ~ -> file_identity.inode_markr: unknown option; did you mean 'inode_marker'?
         file_identity.fingerprint.growing: maybe -> file_identity.fingerprint.growing: 'maybe' must be true or false
         file_identity.native.x: 1 -> file_identity.native.x: unknown option; known here: none

@@ -96,7 +96,7 @@ def test_a_mistake_is_named_with_its_own_file_line_and_path(lab: ConfigLab, writ
     write("a.yml", WEB.replace("paths", "path"))
     assert reported(lab) == [
         "inputs.d/a.yml:1: [0].paths: missing",
-        "warning: inputs.d/a.yml:3: [0].path: belongs to type: unix, dead_letter; here its name is paths",
+        "warning: inputs.d/a.yml:3: [0].path: belongs to type: unix, dead_letter; here, it is named paths",
     ]
 
 
@@ -104,8 +104,8 @@ def test_ids_are_unique_over_all_files(lab: ConfigLab, write: Write) -> None:
     write("a.yml", WEB)
     write("b.yml", WEB.replace("web", "app"))
     assert reported(lab) == [
-        "shipper.yml:2: filebeat.inputs[0].id: 'app' is the id of 2 inputs; each input needs its own",
-        "inputs.d/b.yml:2: [0].id: 'app' is the id of 2 inputs; each input needs its own",
+        "shipper.yml:2: filebeat.inputs[0].id: 'app' is used by 2 inputs; each input needs a unique id",
+        "inputs.d/b.yml:2: [0].id: 'app' is used by 2 inputs; each input needs a unique id",
     ]
 
 
@@ -120,8 +120,8 @@ def test_an_input_that_would_read_what_the_shipper_writes_is_reported_with_its_p
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("type: log\n", "must contain a list of inputs, each beginning with '- type:', and nothing else"),
-        ("filebeat.inputs: []\n", "must contain a list of inputs, each beginning with '- type:', and nothing else"),
+        ("type: log\n", "must contain only a list of inputs, each beginning with '- type:'"),
+        ("filebeat.inputs: []\n", "must contain only a list of inputs, each beginning with '- type:'"),
         ("- [\n", "is not YAML"),
     ],
 )
@@ -139,7 +139,7 @@ def test_a_file_that_is_no_list_is_named_beside_all_else(lab: ConfigLab, write: 
 def test_a_file_that_cannot_be_read_is_named(lab: ConfigLab, write: Write) -> None:
     write("a.yml", WEB).unlink()
     os.mkdir(lab.file.parent / "inputs.d" / "a.yml")
-    assert reported(lab) == ["inputs.d/a.yml: cannot be read: it is a directory, and must be a regular file"]
+    assert reported(lab) == ["inputs.d/a.yml: cannot be read: it is a directory; use a regular file"]
 
 
 def test_where_no_file_exists_yet_the_shipper_waits_for_one(lab: ConfigLab) -> None:
@@ -173,7 +173,7 @@ def test_what_is_no_regular_file_is_named_and_seen_when_it_becomes_one(lab: Conf
     file.unlink()
     os.mkfifo(file)
     seen = rules.contents()
-    assert reported(lab) == ["inputs.d/a.yml: cannot be read: it is a named pipe (FIFO), and must be a regular file"]
+    assert reported(lab) == ["inputs.d/a.yml: cannot be read: it is a named pipe (FIFO); use a regular file"]
     assert rules.contents() == seen != before
     file.unlink()
     write("a.yml", WEB)
@@ -182,7 +182,7 @@ def test_what_is_no_regular_file_is_named_and_seen_when_it_becomes_one(lab: Conf
 
 def test_files_to_look_at_again_need_a_name(lab: ConfigLab) -> None:
     assert lab.problems_with("filebeat.config.inputs.reload.enabled: true\n") == [
-        "shipper.yml:5: filebeat.config.inputs.path: missing; name the files to reload, as in 'path: inputs.d/*.yml'"
+        "shipper.yml:5: filebeat.config.inputs.path: missing; name the files to load, as in 'path: inputs.d/*.yml'"
     ]
 
 

@@ -19,26 +19,26 @@ from tests.tables import rows
     ("line", "problem"),
     rows("""
         pathz: [x] -> pathz: unknown option; did you mean 'paths'?
-        type: netflow -> type: 'netflow' is not supported; the shipper reads files and standard input: write it to a
-            file first, or leave this input to Filebeat
+        type: netflow -> type: 'netflow' is not supported; the shipper reads files and standard input: write to a file
+            first, or keep Filebeat for this input
         type: filestrem -> type: 'filestrem' is unknown; did you mean 'filestream'?
-        type: ${NO} -> type: variable NO is not set; write ${NO:value} to give it a default
+        type: ${NO} -> type: variable NO is not set; set a default with ${NO:value}
         type: [log] -> type: must be a single value, not a list
         encoding: klingon -> encoding: 'klingon' is not a known encoding
         message_max_bytes: 0 -> message_max_bytes: must be at least 1
         message_max_bytes: big -> message_max_bytes: 'big' is not a size; write bytes as a number, or 10MiB, 64KiB, 1MB
         json.keys_under_root: true
-            -> json: belongs to type: log, container, stdin; here its name is '- ndjson:' below parsers
+            -> json: belongs to type: log, container, stdin; here, it is named '- ndjson:' below parsers
         multiline.pattern: x
-            -> multiline: belongs to type: log, container, stdin; here its name is '- multiline:' below parsers
+            -> multiline: belongs to type: log, container, stdin; here, it is named '- multiline:' below parsers
         scan_frequency: 1s
-            -> scan_frequency: belongs to type: log, container; here its name is prospector.scanner.check_interval
-        recursive_glob: {enabled: false} -> recursive_glob.enabled: belongs to type: log, container; here its name is
+            -> scan_frequency: belongs to type: log, container; here, it is named prospector.scanner.check_interval
+        recursive_glob: {enabled: false} -> recursive_glob.enabled: belongs to type: log, container; here, it is named
             prospector.scanner.recursive_glob
         tail_files: true -> tail_files: belongs to type: log, container
         stream: stdout -> stream: belongs to type: container
         prospector.scanner.exclude_files: ['[']
-            -> prospector.scanner.exclude_files[0]: '[' is not a regular expression as RE2 has it: missing ]: [
+            -> prospector.scanner.exclude_files[0]: '[' is not a regular expression in RE2 syntax: missing ]: [
         prospector.scanner.fingerprint.length: 63 -> prospector.scanner.fingerprint.length: must be at least 64
         close.on_state_change.check_interval: 0 -> close.on_state_change.check_interval: must be at least 0.001
         close.reader.after_interval: -1
@@ -46,11 +46,11 @@ from tests.tables import rows
         ignore_inactive: always -> ignore_inactive: 'always' must be one of: since_first_start, since_last_start
         compression: zstd -> compression: 'zstd' must be one of: none, gzip, auto
         harvester_limit: -1 -> harvester_limit: must be at least 0
-        clean_inactive: 1h -> clean_inactive: needs ignore_older: a file that is forgotten but not ignored is read again
-        parsers: [{}] -> parsers[0]: each item is one parser, as in '- multiline: {...}'; here are 0: none
+        clean_inactive: 1h -> clean_inactive: needs ignore_older: otherwise, forgotten files are read again
+        parsers: [{}] -> parsers[0]: each item must be a single parser, as in '- multiline: {...}'; found 0: none
         parsers: [multiline: {}] -> parsers[0].multiline.pattern: missing; type: pattern needs it
         parsers: [multiline: {pattern: '('}]
-            -> parsers[0].multiline.pattern: '(' is not a regular expression as RE2 has it: missing ): (
+            -> parsers[0].multiline.pattern: '(' is not a regular expression in RE2 syntax: missing ): (
         parsers: [multiline: {pattern: x, match: below}]
             -> parsers[0].multiline.match: 'below' must be one of: after, before
         parsers: [multiline: {pattern: x, max_lines: -1}] -> parsers[0].multiline.max_lines: must be at least 0
@@ -77,7 +77,7 @@ def test_a_mistake_in_an_input_is_named(lab: ConfigLab, line: str, problem: str)
         ("  id: a\n  paths: [x]", "1: shipper.inputs: must be a list (- item)"),
         (
             "",
-            "1: shipper.inputs: missing; list what to read, as in '- {type: filestream, id: app, "
+            "1: shipper.inputs: missing; list the inputs, as in '- {type: filestream, id: app, "
             "paths: [/var/log/app.log]}'",
         ),
         ("  []", "1: shipper.inputs: no input is enabled; enable at least one"),
@@ -134,16 +134,16 @@ def test_an_entry_is_not_cleaned_while_its_file_is_looked_at(lab: ConfigLab, mor
     cleaned = "70s" if more else "1m10s"
     text = f"    ignore_older: 1m\n    clean_inactive: {cleaned}\n    {more}\noutput."
     assert lab.problems(lab.whole.replace("output.", text)) == [
-        "shipper.yml:5: shipper.inputs[0].clean_inactive: must be more than ignore_older + "
-        f"prospector.scanner.check_interval (1m + {interval}), or files would be forgotten that are still read"
+        "shipper.yml:5: shipper.inputs[0].clean_inactive: must be greater than ignore_older + "
+        f"prospector.scanner.check_interval (1m + {interval}); otherwise, files that are still being read are forgotten"
     ]
 
 
 def test_one_parser_takes_the_frame_of_a_container_off(lab: ConfigLab) -> None:
     text = "    parsers: [{container: {}}, {ndjson: {}}, {container: {}}]\noutput."
     assert lab.problems(lab.whole.replace("output.", text)) == [
-        "shipper.yml:4: shipper.inputs[0].parsers: list container twice; a line has the frame of one runtime, which "
-        "the first one removes"
+        "shipper.yml:4: shipper.inputs[0].parsers: container is listed twice; the first one already removes the "
+        "runtime's framing"
     ]
 
 
@@ -174,13 +174,13 @@ def test_what_makes_no_sense_in_an_input_is_noted(lab: ConfigLab) -> None:
 def test_every_input_needs_an_id_of_its_own(lab: ConfigLab) -> None:
     inputs = "- {id: a, paths: [x]}\n- {id: b, paths: [x]}\n-\n    paths: [x]\n    id: a\n"
     assert lab.problems(f"filebeat.inputs:\n{inputs}output.console:\n") == [
-        "shipper.yml:2: filebeat.inputs[0].id: 'a' is the id of 2 inputs; each input needs its own",
-        "shipper.yml:6: filebeat.inputs[2].id: 'a' is the id of 2 inputs; each input needs its own",
+        "shipper.yml:2: filebeat.inputs[0].id: 'a' is used by 2 inputs; each input needs a unique id",
+        "shipper.yml:6: filebeat.inputs[2].id: 'a' is used by 2 inputs; each input needs a unique id",
     ]
 
 
-def test_the_id_that_filebeat_keeps_for_inputs_without_one_is_refused(lab: ConfigLab) -> None:
-    problem = "shipper.inputs[0].id: '.global' is what Filebeat calls inputs without an id; choose another id"
+def test_the_id_that_filebeat_keeps_for_inputs_without_one_is_refused(lab: Lab) -> None:
+    problem = "shipper.inputs[0].id: '.global' is Filebeat's name for inputs without an id; choose another id"
     assert lab.problems("shipper.inputs: [{id: .global, paths: [x]}]\noutput.console:\n") == [
         f"shipper.yml:1: {problem}"
     ]
@@ -226,7 +226,7 @@ def test_the_older_form_of_taking_over_is_read_with_a_warning(lab: ConfigLab) ->
     old = "filebeat.inputs: [{type: filestream, id: a, paths: [x], take_over: true}]\noutput.console:\n"
     config = lab.load(old)
     assert config.file_inputs[0].take_over.enabled
-    assert config.warnings[0].endswith("filebeat.inputs[0].take_over: an old form; today it is take_over.enabled")
+    assert config.warnings[0].endswith("filebeat.inputs[0].take_over: an old form, now take_over.enabled")
 
 
 @pytest.mark.parametrize("name", sorted(INPUT_NOT_YET))

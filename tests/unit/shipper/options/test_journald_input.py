@@ -55,7 +55,7 @@ def test_the_older_form_of_matches_is_a_list(lab: ConfigLab) -> None:
     config = lab.load(old)
     assert isinstance(config.inputs[0], JournaldConfig)
     assert config.inputs[0].matches == ((("A", "1"), ("B", "2")),)
-    assert config.warnings[0].endswith("include_matches: an old form; today it is include_matches.match")
+    assert config.warnings[0].endswith("include_matches: an old form, now include_matches.match")
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def test_records_are_joined_by_the_parsers_that_join_lines(lab: ConfigLab) -> No
     ("option", "problem"),
     [
         ("initial_offset: tomorrow", "'tomorrow' must be oldest, newest, or a time as in 2026-01-31T08:00:00Z"),
-        ("expand_event_list_from_field: records", "not supported; each record is one event, named by its offset"),
+        ("expand_event_list_from_field: records", "not supported; each record is one event, identified by its offset"),
         ("librdkafka: {enable.auto.commit: true}", "would lose or repeat records"),
         ("librdkafka: {auto.offset.reset: latest}", "set initial_offset and out_of_range instead"),
         ("username: u", "missing; username needs it"),
@@ -112,7 +112,7 @@ def test_exactly_once_needs_committed_reads_in_one_cluster(lab: ConfigLab) -> No
     text = TO_KAFKA.format(topics="logs", more=", isolation_level: read_committed", output=", delivery: exactly_once")
     lab.load(text)
     elsewhere = text.replace('["a:9092", "b:9092"]', '["c:9092"]')
-    assert any("which only one cluster can do" in problem for problem in lab.problems(elsewhere))
+    assert any("must be on the same cluster" in problem for problem in lab.problems(elsewhere))
 
 
 def test_options_become_settings_of_the_client(lab: ConfigLab) -> None:

@@ -32,14 +32,18 @@ def test_tokens_of_a_provider_are_read(lab: ConfigLab) -> None:
         *rows("""
         sasl.mechanism: OAUTHBEARER -> sasl.oauthbearer -> missing; mechanism OAUTHBEARER needs it
         sasl: {mechanism: AWS_MSK_IAM, aws_msk_iam: {profile: a}}
-            -> sasl.aws_msk_iam.region -> missing; name the region of the cluster, as in eu-central-1
-        sasl.mechanism: gssapi -> sasl.mechanism -> GSSAPI is enabled by the section kerberos
+            -> sasl.aws_msk_iam.region -> missing; set the region of the cluster, as in eu-central-1
+        sasl.mechanism: gssapi -> sasl.mechanism -> the section kerberos enables GSSAPI
         kerberos: {username: u, keytab: k, enable_krb5_fast: true} -> kerberos.enable_krb5_fast -> remove it
         kerberos: {auth_type: password, username: u, password: p} -> kerberos.auth_type -> use 'auth_type: keytab'
-        kerberos: {keytab: k} -> kerberos.username -> missing; Kerberos needs the name of the principal
-        kerberos: {username: u} -> kerberos.keytab -> missing; Kerberos needs the file with the principal's keys
+        kerberos: {keytab: k} -> kerberos.username -> missing; Kerberos needs the principal's name
+        kerberos: {username: u} -> kerberos.keytab -> missing; Kerberos needs the principal's keytab file
         """),
-        (f"sasl.oauthbearer: {{{OAUTH}}}", "sasl.oauthbearer", "of no use with mechanism PLAIN; set 'sasl.mechanism:"),
+        (
+            f"sasl.oauthbearer: {{{OAUTH}}}",
+            "sasl.oauthbearer",
+            "has no effect with mechanism PLAIN; set 'sasl.mechanism:",
+        ),
         (
             f"sasl: {{mechanism: OAUTHBEARER, oauthbearer: {{{OAUTH.replace('https://', '')}}}}}",
             "sasl.oauthbearer.token_endpoint_url",
@@ -48,12 +52,12 @@ def test_tokens_of_a_provider_are_read(lab: ConfigLab) -> None:
         (
             f"sasl: {{mechanism: OAUTHBEARER, oauthbearer: {{{OAUTH}, extensions: {{a-b: c}}}}}}",
             "sasl.oauthbearer.extensions.a-b",
-            "is not the name of an extension",
+            "is not a valid extension name",
         ),
         (
             f"sasl: {{mechanism: OAUTHBEARER, oauthbearer: {{{OAUTH}, extensions: {{ab: 'c,d'}}}}}}",
             "sasl.oauthbearer.extensions.ab",
-            "must not contain a comma",
+            "must not be empty or contain commas",
         ),
     ],
 )
@@ -67,8 +71,8 @@ def test_a_mistake_is_named(lab: ConfigLab, line: str, where: str, message: str)
     ("more", "message"),
     [
         (f"sasl: {{mechanism: OAUTHBEARER, oauthbearer: {{{OAUTH}}}}}, username: u, password: p", "remove username"),
-        ("sasl: {mechanism: AWS_MSK_IAM, aws_msk_iam.region: eu-central-1}", "Amazon MSK takes IAM over TLS only"),
-        ("kerberos: {username: u, keytab: k}, username: u, password: p", "given beside username or sasl.mechanism"),
+        ("sasl: {mechanism: AWS_MSK_IAM, aws_msk_iam.region: eu-central-1}", "Amazon MSK accepts IAM only over TLS"),
+        ("kerberos: {username: u, keytab: k}, username: u, password: p", "conflicts with username or sasl.mechanism"),
     ],
 )
 def test_what_excludes_another_option_is_reported(lab: ConfigLab, more: str, message: str) -> None:

@@ -37,7 +37,7 @@ def test_another_path_can_be_given(lab: ConfigLab, tmp_path: Path) -> None:
 
 def test_without_a_keystore_there_are_no_secrets(lab: ConfigLab, tmp_path: Path) -> None:
     (problem,) = lab.problems_with(f"path.data: {tmp_path}\nname: ${{NAME}}\n")
-    assert problem.endswith("name: variable NAME is not set; write ${NAME:value} to give it a default")
+    assert problem.endswith("name: variable NAME is not set; set a default with ${NAME:value}")
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_without_a_keystore_there_are_no_secrets(lab: ConfigLab, tmp_path: Path)
         (b"", "the keystore is damaged"),
         (b'{"version": 1}', "the keystore is damaged"),
         (b'{"version": 1, "secrets": {"A": "?"}}', "the keystore is damaged"),
-        (b'{"version": 2, "secrets": {}}', "the keystore is of version 2"),
+        (b'{"version": 2, "secrets": {}}', "keystore version 2"),
     ],
 )
 def test_a_damaged_keystore_is_an_error_that_names_it(
@@ -61,7 +61,7 @@ def test_a_damaged_keystore_is_an_error_that_names_it(
 def test_a_keystore_that_others_may_read_is_refused(tmp_path: Path) -> None:
     keep(tmp_path / FILE, A="x")
     (tmp_path / FILE).chmod(0o640)
-    with pytest.raises(ConfigError, match=r"open to other users \(mode 0640\); chmod 600"):
+    with pytest.raises(ConfigError, match=r"accessible to other users \(mode 0640\); run: chmod 600"):
         read_keystore(tmp_path / FILE)
 
 

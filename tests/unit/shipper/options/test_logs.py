@@ -60,7 +60,7 @@ def test_a_level_of_a_component_wins_over_selectors(lab: ConfigLab) -> None:
 
 def test_a_selector_without_an_equivalent_is_a_warning(lab: ConfigLab) -> None:
     (warning,) = lab.load_with("logging: {level: debug, selectors: [harvester, esclientleg]}\n").warnings
-    assert "logging.selectors: 'esclientleg' selects nothing here; known: source, reader, " in warning
+    assert "logging.selectors: 'esclientleg' matches no component; known: source, reader, " in warning
 
 
 def test_the_sink_has_components_of_its_own(lab: ConfigLab) -> None:
@@ -71,4 +71,4 @@ def test_the_sink_has_components_of_its_own(lab: ConfigLab) -> None:
     config = read("level: debug, selectors: [views, harvester]")
     assert (config.logging.level, config.logging.levels) == ("info", {"views": "debug"})
     (warning,) = config.warnings
-    assert f"'harvester' selects nothing here; known: {', '.join(SinkLoggingConfig.components)}" in warning
+    assert f"'harvester' matches no component; known: {', '.join(SinkLoggingConfig.components)}" in warning

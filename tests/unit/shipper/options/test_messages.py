@@ -28,56 +28,62 @@ MISTAKES = [
         OUTPUT + "filebeat.autodiscover.providers: [{type: docker}]\n",
         "no container would be read; set hints.enabled: true",
     ),
-    (OUTPUT + "filebeat.config_dir: /etc/filebeat/conf.d\n", "name files with lists of inputs in filebeat.config."),
-    (OUTPUT + "filebeat.modules: [{module: zeek}]\n", "module zeek is enabled and not supported"),
+    (OUTPUT + "filebeat.config_dir: /etc/filebeat/conf.d\n", "list input files in filebeat.config."),
+    (OUTPUT + "filebeat.modules: [{module: zeek}]\n", "module zeek is not supported"),
     (INPUT + "output.kafka: {hosts: [h], topics: [{topic: 'a b'}]}\n", "is not a valid topic name"),
-    (WHOLE + "fields_under_root: true\nfields.host.name: 1\n", "4: fields.host.name: must be a text"),
+    (WHOLE + "fields_under_root: true\nfields.host.name: 1\n", "4: fields.host.name: must be a string"),
     (WHOLE + "fields_under_root: true\nfields: {message: x}\n", "4: fields.message: would replace the line of every"),
     (WHOLE + "fields_under_root: true\nfields.log: x\n", "4: fields.log: would replace log.offset and log.file.id"),
-    (WHOLE + "fields_under_root: true\nfields.log.offset: 1\n", "4: fields.log.offset: would replace what names an"),
+    (
+        WHOLE + "fields_under_root: true\nfields.log.offset: 1\n",
+        "4: fields.log.offset: would replace fields that identify an",
+    ),
     (
         OUTPUT + "filebeat.inputs:\n- {paths: [x], fields_under_root: true, fields: {'@timestamp': x}}\n",
         "3: filebeat.inputs[0].fields.@timestamp: would replace the time of every event",
     ),
     (
         WHOLE + "processors:\n- drop_event.when.not.equals: {kubernetes.labels.app: web}\n",
-        "4: processors[0].drop_event.when: tests kubernetes.labels.app, which nothing sets here, so that it is",
+        "4: processors[0].drop_event.when: tests kubernetes.labels.app, which nothing sets here, so it has",
     ),
     (
         WHOLE + "processors:\n- if.has_fields: [cloud.region]\n  then: [{drop_event.when.equals: {a: b}}]\n",
-        "4: processors[0].if: tests cloud.region, which nothing sets here, so that it is the same for every",
+        "4: processors[0].if: tests cloud.region, which nothing sets here, so it has the same result for every",
     ),
     (
         INPUT + "output.kafka: {hosts: [h], topic: a, topics: [{topic: b, when.contains: {cloud.region: x}}]}\n",
         "2: output.kafka.topics[0].when: tests cloud.region, which nothing sets",
     ),
-    (WHOLE + "hostname: web-1\n", "host.name in events is set by `name`"),
-    (WHOLE + "features.fqdn.enabled: true\n", "set another one by `name`"),
-    (WHOLE + "timestamp.precision: nanosecond\n", "timestamp.precision: must be millisecond, as all records have it"),
-    (WHOLE + "queue.spool.file.size: 1GB\n", "an experiment that Filebeat has removed"),
+    (WHOLE + "hostname: web-1\n", "`name` sets host.name in events"),
+    (WHOLE + "features.fqdn.enabled: true\n", "override it with `name`"),
+    (
+        WHOLE + "timestamp.precision: nanosecond\n",
+        "timestamp.precision: must be millisecond, the precision of all records",
+    ),
+    (WHOLE + "queue.spool.file.size: 1GB\n", "an experiment that Filebeat removed"),
     (WHOLE + "processors: [{drop_event: {wen.equals: {a: b}}}]\n", "wen: unknown option; did you mean 'when'?"),
     (WHOLE + "processors: [{add_fields: {fields: {a: b}, taget: ''}}]\n", "did you mean 'target'?"),
     (WHOLE + "processors: [{add_session_metadata: ~}]\n", "not supported; it belongs to Auditbeat"),
-    (WHOLE + "processors: [{script: {lang: javascript}}]\n", "drop_event drops events, and"),
+    (WHOLE + "processors: [{script: {lang: javascript}}]\n", "and drop_event; select"),
     (OUTPUT + "filebeat.inputs: [{type: lumberjack}]\n", "'lumberjack' is not supported; the shipper reads files"),
     (OUTPUT + "filebeat.inputs: [{type: lgo, paths: [x]}]\n", "'lgo' is unknown; did you mean 'log'?"),
-    (OUTPUT, "shipper.inputs: missing; list what to read, as in"),
-    (OUTPUT + "filebeat.shutdown_timeout: 1s\n", "filebeat.inputs: missing; list what to read, as in"),
+    (OUTPUT, "shipper.inputs: missing; list the inputs, as in"),
+    (OUTPUT + "filebeat.shutdown_timeout: 1s\n", "filebeat.inputs: missing; list the inputs, as in"),
 ]
 
 WARNINGS = [
-    (OUTPUT + "filebeat.prospectors: [{paths: [x]}]\n", "filebeat.prospectors: an old name; today it is filebeat.inp"),
-    (WHOLE + "filebeat.registry_file: r\n", "today it is filebeat.registry.path, which names a directory"),
-    (WHOLE + "filebeat.registry_flush: 1s\n", "today it is filebeat.registry.flush"),
+    (OUTPUT + "filebeat.prospectors: [{paths: [x]}]\n", "filebeat.prospectors: an old name, now filebeat.inp"),
+    (WHOLE + "filebeat.registry_file: r\n", "now filebeat.registry.path, which names a directory"),
+    (WHOLE + "filebeat.registry_flush: 1s\n", "now filebeat.registry.flush"),
     (WHOLE + "filebeat.max_procs: 2\n", "filebeat.max_procs: unknown option; did you mean 'max_procs'?"),
     (WHOLE + "max_message_bytes: 2\n", "did you mean 'output.kafka.max_message_bytes'?"),
     (
         INPUT + "output.kafka: {hosts: [h], topic: a, ssl: {enabled: false, max_message_bytes: 1MB}}\n",
-        "output.kafka.ssl.max_message_bytes: unknown option; it belongs to output.kafka: indent it less",
+        "output.kafka.ssl.max_message_bytes: unknown option; it belongs to output.kafka: reduce its indentation",
     ),
     (
         INPUT + "output.kafka: {hosts: [h], topic: a, tags: [x]}\n",
-        "output.kafka.tags: unknown option; it belongs to the top level: indent it less",
+        "output.kafka.tags: unknown option; it belongs to the top level: reduce its indentation",
     ),
     (
         WHOLE + "processors: [{dissect: {tokenizer: '%{a} %{b}', taget_prefix: x}}]\n",
@@ -90,7 +96,7 @@ WARNINGS = [
     (WHOLE + "paths: [x]\n", "paths: unknown option; did you mean 'path'?"),
     (WHOLE + "tail_files: true\n", "tail_files: unknown option; it belongs to an item of inputs"),
     (WHOLE + "loggins.level: info\n", "did you mean 'logging'?"),
-    (WHOLE + "name: a\nname: b\n", "name: given twice, first on line 3; keep one"),
+    (WHOLE + "name: a\nname: b\n", "name: duplicate of line 3; keep one"),
     (OUTPUT + "filebeat.inputs: [{type: filestream, paths: [x]}]\n", "id: missing; every filestream input needs its"),
     (OUTPUT + "filebeat.inputs: [{type: filestream, id: a, paths: [x], json: {}}]\n", "'- ndjson:' below parsers"),
     (OUTPUT + "filebeat.inputs: [{type: log, paths: [x], enable: true}]\n", "did you mean 'enabled'?"),
@@ -99,15 +105,15 @@ WARNINGS = [
 ]
 
 NOTES = [
-    (WHOLE + "filebeat.spool_size: 1\n", "an old option, today queue.mem"),
-    (WHOLE + "filebeat.idle_timeout: 1s\n", "an old option, today queue.mem"),
-    (WHOLE + "filebeat.publish_async: true\n", "an old option, today queue.mem"),
-    (WHOLE + "http.named_pipe.user: x\n", "named pipes belong to Windows"),
-    (WHOLE + "http.pprof.enabled: true\n", "it is a profiler of programs in Go"),
+    (WHOLE + "filebeat.spool_size: 1\n", "an old option, now queue.mem"),
+    (WHOLE + "filebeat.idle_timeout: 1s\n", "an old option, now queue.mem"),
+    (WHOLE + "filebeat.publish_async: true\n", "an old option, now queue.mem"),
+    (WHOLE + "http.named_pipe.user: x\n", "named pipes exist only on Windows"),
+    (WHOLE + "http.pprof.enabled: true\n", "it profiles Go programs"),
     (WHOLE + "migration.6_to_7.enabled: true\n", "the shipper does not use it"),
-    (WHOLE + "strict.perms: false\n", "it is a flag of the command line: --strict.perms=false"),
-    (WHOLE + "queue.mem.immediate_shutdown: true\n", "what is not acknowledged is sent again at the next start"),
-    (WHOLE + "filebeat.config.modules.path: /no/such/*.yml\n", "the files of an enabled module are inputs"),
+    (WHOLE + "strict.perms: false\n", "use the command-line flag --strict.perms=false"),
+    (WHOLE + "queue.mem.immediate_shutdown: true\n", "unacknowledged events are always resent at the next start"),
+    (WHOLE + "filebeat.config.modules.path: /no/such/*.yml\n", "the module's files are read with"),
     (WHOLE + "output.elasticsearch: {enabled: false}\n", "not enabled"),
     (WHOLE + "features.fqdn.enabled: false\n", "not enabled"),
 ]
@@ -187,7 +193,7 @@ def test_renaming_to_what_every_event_keeps_is_a_remark(lab: ConfigLab, to: str)
 
 def test_what_is_given_twice_in_a_section_that_is_not_used_is_no_mistake(lab: ConfigLab) -> None:
     warning, note = messages(lab, WHOLE + "setup.template.settings: {a: 1}\nsetup.template.settings: {b: 1}\n")
-    assert warning == "warning: 4: setup.template.settings: given twice, first on line 3; keep one"
+    assert warning == "warning: 4: setup.template.settings: duplicate of line 3; keep one"
     assert note.startswith("ignored: setup ")
 
 
@@ -195,7 +201,7 @@ def test_a_file_where_the_registry_should_be_is_a_mistake(lab: ConfigLab) -> Non
     file = lab.file.parent / "registry"
     file.touch()
     (mistake, _) = messages(lab, f"{WHOLE}filebeat.registry_file: {file}\n")
-    assert mistake.endswith(": is a file, perhaps the registry of Filebeat 6; name a directory that may be new")
+    assert mistake.endswith(": is a file, perhaps a registry of Filebeat 6; name a directory, existing or new")
 
 
 def test_of_a_key_that_is_given_twice_the_last_counts(lab: ConfigLab) -> None:

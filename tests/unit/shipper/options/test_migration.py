@@ -61,14 +61,14 @@ def test_only_what_has_another_name_is_replaced(lab: ConfigLab) -> None:
 def test_every_change_is_reported_with_its_line(lab: ConfigLab) -> None:
     lab.file.write_text(BEFORE)
     assert [change.replace(f"{lab.file}:", "") for change in migrate(lab.file).changes] == [
-        "3: filebeat.prospectors is filebeat.inputs",
-        "5: input_type is type",
-        "7: document_type is the processor add_fields",
-        "8: close_older is close_inactive",
-        "11: an input without type is type: log",
-        "12: force_close_files is close_renamed and close_removed",
-        "14: filebeat.registry_file is filebeat.registry.path",
-        "15: filebeat.registry_flush is filebeat.registry.flush",
+        "3: filebeat.prospectors is renamed to filebeat.inputs",
+        "5: input_type becomes type",
+        "7: document_type becomes the processor add_fields",
+        "8: close_older becomes close_inactive",
+        "11: input without type becomes type: log",
+        "12: force_close_files becomes close_renamed and close_removed",
+        "14: filebeat.registry_file is renamed to filebeat.registry.path",
+        "15: filebeat.registry_flush is renamed to filebeat.registry.flush",
     ]
 
 
@@ -172,12 +172,12 @@ def test_strict_names_are_the_shippers_and_what_only_filebeat_uses_is_left_out(l
         "# no metrics\noutput.console: {}\n"
     )
     assert [change.replace(f"{lab.file}:", "") for change in result.changes] == [
-        "1: filebeat is shipper",
-        "2: filebeat.prospectors is filebeat.inputs",
-        "3: filebeat.spool_size is left out: the shipper does not use it",
-        "4: filebeat.registry_flush is shipper.registry.flush",
-        "5: setup.kibana is left out: the shipper does not use it",
-        "8: monitoring.enabled is left out: the shipper does not use it",
+        "1: filebeat is renamed to shipper",
+        "2: filebeat.prospectors is renamed to filebeat.inputs",
+        "3: filebeat.spool_size is removed: the shipper does not use it",
+        "4: filebeat.registry_flush is renamed to shipper.registry.flush",
+        "5: setup.kibana is removed: the shipper does not use it",
+        "8: monitoring.enabled is removed: the shipper does not use it",
     ]
     assert loaded(lab, result.text) == loaded(lab, OF_FILEBEAT)
     assert lab.load(result.text).notes == ()

@@ -202,11 +202,11 @@ def test_the_native_prefix_reads_the_same(lab: ConfigLab) -> None:
     ("line", "problem"),
     rows("""
         filebeat.autodiscover.providers: [{type: nomad}] -> filebeat.autodiscover.providers[0].type: 'nomad' is not
-            supported; write an input whose paths are the logs of its allocations
-        filebeat.registry_flush: 1s -> filebeat.registry_flush: an old name; today it is filebeat.registry.flush
+            supported; write an input with the log paths of its allocations
+        filebeat.registry_flush: 1s -> filebeat.registry_flush: an old name, now filebeat.registry.flush
         filebeat.config.inputs.pat: x -> filebeat.config.inputs.pat: unknown option; did you mean 'path'?
         queue.spool.file.size: 1GB
-            -> queue.spool: not supported; an experiment that Filebeat has removed; queue.disk is what came after it
+            -> queue.spool: not supported; an experiment that Filebeat removed; use queue.disk
         queue.mem.events: 0 -> queue.mem.events: must be at least 1
         queue.mem.bytes: 0 -> queue.mem.bytes: must be at least 1
         logging.levl: info -> logging.levl: unknown option; did you mean 'level'?
@@ -224,7 +224,7 @@ def test_a_mistake_beside_inputs_and_output_is_named(lab: ConfigLab, line: str, 
 
 def test_an_empty_file_is_reported_all_that_it_lacks(lab: ConfigLab) -> None:
     assert lab.problems("") == [
-        "shipper.yml:1: shipper.inputs: missing; list what to read, as in '- {type: filestream, id: app, paths: "
+        "shipper.yml:1: shipper.inputs: missing; list the inputs, as in '- {type: filestream, id: app, paths: "
         "[/var/log/app.log]}'",
         "shipper.yml:1: output: no output is enabled; enable exactly one of output.kafka, output.console, output.file",
     ]

@@ -44,7 +44,7 @@ def problems(lab: ConfigLab, option: str, kind: str = "filestream") -> list[str]
 )
 def test_a_parser_is_read(lab: ConfigLab, written: str, parsers: tuple[ParserConfig, ...] | None) -> None:
     if parsers is None:
-        assert "here are 2: include_message, ndjson" in problems(lab, f"parsers: [{{{written}}}]")[0]
+        assert "found 2: include_message, ndjson" in problems(lab, f"parsers: [{{{written}}}]")[0]
     else:
         assert load(lab, f"parsers: [{{{written}}}]").inputs[0].parsers == parsers
 

@@ -38,7 +38,7 @@ def test_prospectors_are_inputs(lab: ConfigLab, text: str) -> None:
     config = lab.load(text + OUTPUT)
     assert [each.type for each in config.file_inputs] == ["log"]
     (warning,) = config.warnings
-    assert warning.endswith("filebeat.prospectors: an old name; today it is filebeat.inputs")
+    assert warning.endswith("filebeat.prospectors: an old name, now filebeat.inputs")
 
 
 def test_an_override_may_have_the_old_name_too(lab: ConfigLab) -> None:
@@ -56,9 +56,9 @@ def test_prospectors_in_files_of_their_own_are_inputs(lab: ConfigLab, text: str)
     config = lab.load(f"{text}\n{OUTPUT}")
     assert [(each.type, each.close.on_state_change.inactive) for each in config.file_inputs] == [("log", 3600.0)]
     assert [warning.rpartition("/")[2] for warning in config.warnings] == [
-        "shipper.yml:1: filebeat.config.prospectors: an old name; today it is filebeat.config.inputs",
-        "more.yml:1: [0].input_type: an old name; today it is type",
-        "more.yml:1: [0].close_older: an old name; today it is close_inactive",
+        "shipper.yml:1: filebeat.config.prospectors: an old name, now filebeat.config.inputs",
+        "more.yml:1: [0].input_type: an old name, now type",
+        "more.yml:1: [0].close_older: an old name, now close_inactive",
     ]
 
 
@@ -80,9 +80,7 @@ def test_force_close_files_closes_renamed_and_removed_files(lab: ConfigLab) -> N
         read, warnings = one(lab, f"type: log, paths: [x], force_close_files: {str(value).lower()}")
         change = read.close.on_state_change
         assert (change.renamed, change.removed) == (value, value)
-        assert warnings == [
-            "2: filebeat.inputs[0].force_close_files: an old name; today it is close_renamed and close_removed"
-        ]
+        assert warnings == ["2: filebeat.inputs[0].force_close_files: an old name, now close_renamed and close_removed"]
 
 
 def test_what_has_todays_name_as_well_keeps_it(lab: ConfigLab) -> None:
@@ -99,7 +97,7 @@ def test_document_type_is_the_field_type_before_all_processors(lab: ConfigLab, p
     assert first == AddFieldsConfig(target="", fields={"type": "nginx"})
     assert rest == ([AddTagsConfig(tags=("a",))] if "tags" in processors else [])
     assert warnings[1] == (
-        "2: filebeat.inputs[0].document_type: an old option; today it is the processor add_fields with target: '' and "
+        "2: filebeat.inputs[0].document_type: an old option, now the processor add_fields with target: '' and "
         "fields.type"
     )
 
@@ -112,7 +110,7 @@ def test_type_docker_reads_the_files_of_its_containers(lab: ConfigLab) -> None:
     assert getattr(container, "stream", None) == "stderr"
     assert multiline == MultilineConfig(pattern="x")
     assert warnings == [
-        "2: filebeat.inputs[0].type: an old type; today it is type: container with paths: "
+        "2: filebeat.inputs[0].type: an old type, now type: container with paths: "
         "[/var/lib/docker/containers/a/*.log, /var/lib/docker/containers/b/*.log]"
     ]
 
@@ -124,14 +122,12 @@ def test_type_docker_may_name_the_directory_and_then_all_containers(lab: ConfigL
 
 def test_in_a_configuration_of_our_own_an_old_name_is_a_mistake(lab: ConfigLab) -> None:
     text = f"shipper.inputs: [{{type: log, paths: [x], close_older: 1h}}]\n{OUTPUT}"
-    assert lab.problems(text) == [
-        "shipper.yml:1: shipper.inputs[0].close_older: an old name; today it is close_inactive"
-    ]
+    assert lab.problems(text) == ["shipper.yml:1: shipper.inputs[0].close_older: an old name, now close_inactive"]
 
 
 def test_both_names_of_the_inputs_clash(lab: ConfigLab) -> None:
     text = f"{INPUT}filebeat.prospectors: [{{paths: [y]}}]\n{OUTPUT}"
-    assert lab.problems(text)[0] == "shipper.yml:2: filebeat.inputs: given twice, first on line 1; keep one"
+    assert lab.problems(text)[0] == "shipper.yml:2: filebeat.inputs: duplicate of line 1; keep one"
 
 
 def test_a_document_type_without_a_value_leaves_the_processors_as_they_are(lab: ConfigLab) -> None:

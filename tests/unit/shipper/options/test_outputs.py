@@ -94,13 +94,13 @@ def test_no_output_is_too_few(lab: ConfigLab) -> None:
 
 def test_two_outputs_are_too_many(lab: ConfigLab) -> None:
     assert lab.problems_with("output.file.path: /tmp\n") == [
-        "shipper.yml:5: output.file: output.console is enabled too; enable exactly one output"
+        "shipper.yml:5: output.file: conflicts with output.console; enable exactly one output"
     ]
 
 
 def test_an_output_that_we_do_not_have_is_named(lab: ConfigLab) -> None:
     assert lab.problems_with("output.redis: {hosts: [x]}\n") == [
-        "shipper.yml:5: output.redis: not supported; send to Kafka (output.kafka) and forward from there with "
+        "shipper.yml:5: output.redis: not supported; send to Kafka (output.kafka) and forward with "
         "Logstash, Kafka Connect or the Spark sink; output.file and output.console need no broker"
     ]
 
@@ -136,14 +136,14 @@ def test_a_file_output_needs_its_directory(lab: ConfigLab) -> None:
         codec.format.string: '%{a}'
             -> codec.format.string: '%{a}' names no field; write '%{[fields.service]}' or '%{[fields.service]:other}'
         codec: {json.pretty: true, format.string: '%{[message]}'}
-            -> codec.format: codec.json is given too; give one of the two
-        partition: {random: {}, hash: {}} -> partition.hash: partition.random is given too; give exactly one
+            -> codec.format: conflicts with codec.json; set only one of them
+        partition: {random: {}, hash: {}} -> partition.hash: conflicts with partition.random; set only one of them
         partition.round_robin.group_events: 0 -> partition.round_robin.group_events: must be at least 1
         timestamp: read -> timestamp: 'read' must be one of: event, sent
         headers: [{key: '', value: x}] -> headers[0].key: is empty
         headers: [{key: a}] -> headers[0].value: missing
-        headers: [{key: log.offset, value: x}] -> headers[0].key: the shipper itself sets the header log.offset of
-            records without JSON; give it another name
+        headers: [{key: log.offset, value: x}] -> headers[0].key: log.offset is a header that the shipper sets on
+            records without JSON; choose another name
         backoff: {init: 2m} -> backoff.max: must be at least backoff.init (120s)
         librdkafka.x: [] -> librdkafka.x: must be a single value, not a list
     """),
@@ -182,7 +182,7 @@ def test_what_a_kafka_output_lacks_is_named_where_it_belongs(lab: ConfigLab) -> 
         "shipper.yml:3: output.kafka.hosts: missing; name at least one broker, as in 'hosts: [\"localhost:9092\"]'",
     ]
     assert lab.problems("shipper.inputs: [{id: a, paths: [x]}]\n\noutput.kafka.hosts: h\n") == [
-        "shipper.yml:3: output.kafka.topic: missing; name the topic that records are sent to"
+        "shipper.yml:3: output.kafka.topic: missing; name the topic to send records to"
     ]
 
 

@@ -12,7 +12,7 @@ from log_shipper.shipper.options.model import InputConfig, ProspectorConfig, Sca
 from log_shipper.shipper.options.own_output import REGISTRY_FILES, reads_own_output
 from tests.config_lab import ConfigLab
 
-WORDS = "the shipper would read its own output; exclude that file, or move one of them"
+WORDS = "the shipper would read its own output; exclude the file, or move one of them"
 
 
 def found(pattern: str, path: str, **scanner: Any) -> list[str]:
@@ -131,7 +131,6 @@ def test_its_own_log_may_be_read_and_that_is_noted(lab: ConfigLab) -> None:
     config = lab.load(f"{inputs}logging.files: {{path: /var/log/shipper}}\n")
     (note,) = config.notes
     assert note.endswith(
-        "matches /var/log/shipper/shipper.ndjson, the shipper's own log, which is shipped too; exclude that file if it "
-        "is unwanted"
+        "matches /var/log/shipper/shipper.ndjson, the shipper's own log; exclude it unless you want to ship it"
     )
     assert lab.load(f"{inputs}logging: {{to_stderr: true, files.path: /var/log/shipper}}\n").notes == ()

@@ -38,7 +38,7 @@ def test_the_table_tells_name_type_default_unit_release_and_meaning() -> None:
     assert table(Whole).splitlines() == [
         "| option | type | default | unit | since | |",
         "|---|---|---|---|---|---|",
-        "| `a.name` | text | required |  | 0.1 | Name. Also `b.name`. |",
+        "| `a.name` | string | required |  | 0.1 | Name. Also `b.name`. |",
         "| `part.wait` | duration | `90s` | seconds | 0.1 | Waits. |",
         "| `part.room` | size | `2MiB` | bytes | 0.1 | Room. |",
         "| `told` | section |  |  | 0.1 | Told. |",
@@ -49,7 +49,7 @@ def test_the_table_tells_name_type_default_unit_release_and_meaning() -> None:
         "| `parts[].room` | size | `2MiB` | bytes | 0.3 | Room. |",
         "| `side` | `left`, `right` | `left` |  | 0.1 | Side. |",
         "| `many` | number |  | wheels | 0.1 | Many. |",
-        "| `on` | true or false | `true` |  | 0.1 | On. |",
+        "| `on` | boolean | `true` |  | 0.1 | On. |",
     ]
 
 
@@ -69,9 +69,9 @@ class Large:
 
 def test_what_is_the_same_in_several_kinds_is_reported_once() -> None:
     assert table(Kinds("kind", {"small": Small, "large": Large})).splitlines()[2:] == [
-        "| `kind` | text | `small` |  | 0.1 | Kind. (`kind: small`) |",
+        "| `kind` | string | `small` |  | 0.1 | Kind. (`kind: small`) |",
         "| `depth` | number | `1` |  | 0.1 | Depth. |",
-        "| `kind` | text | `large` |  | 0.1 | Kind. (`kind: large`) |",
+        "| `kind` | string | `large` |  | 0.1 | Kind. (`kind: large`) |",
         "| `wait` | duration | `0s` | seconds | 0.1 | Waits. (`kind: large`) |",
         "| `side` | `left` |  |  | 0.1 | Side. (`kind: large`) |",
     ]

@@ -98,7 +98,7 @@ class WithOption:
 )
 def test_what_needs_an_option_is_set_with_it(lab: ConfigLab, case: WithOption) -> None:
     (mistake,) = mistakes(lab, case.condition)
-    assert mistake.endswith(f"the same for every event: set {case.needs} of add_kubernetes_metadata")
+    assert mistake.endswith(f"the same result for every event: set {case.needs} of add_kubernetes_metadata")
     assert mistakes(lab, case.condition, options=case.options) == []
 
 
@@ -163,7 +163,7 @@ def test_without_the_processor_nothing_sets_it(lab: ConfigLab) -> None:
         f"output.console: {{}}\nprocessors: [{{drop_event.when.{LABEL}}}]\n"
     )
     (problem,) = lab.problems(text)
-    assert "the same for every event: it needs the processor add_kubernetes_metadata" in problem
+    assert "the same result for every event: it needs the processor add_kubernetes_metadata" in problem
 
 
 class TestWithoutAServer:
@@ -180,11 +180,11 @@ class TestWithoutAServer:
             processor=processor and f"- {processor}",
             condition=LABEL,
         )
-        return [note for note in lab.load(text).notes if "an API server sets" in note]
+        return [note for note in lab.load(text).notes if "only a Kubernetes API server provides" in note]
 
     def test_a_condition_that_needs_one_is_a_remark(self, lab: ConfigLab) -> None:
         (note,) = self.notes(lab)
-        assert "tests kubernetes.labels.app, which an API server sets: where there is none, as here" in note
+        assert "tests kubernetes.labels.app, which only a Kubernetes API server provides: without one" in note
 
     @pytest.mark.parametrize(
         "arguments",

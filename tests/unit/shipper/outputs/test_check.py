@@ -54,7 +54,7 @@ def test_all_problems_of_the_certificates_have_their_lines(lab: OutputCheckLab) 
     assert lines == [
         "shipper.yml:9: output.kafka.ssl.certificate_authorities[0]: /no/ca.pem cannot be read: No such file or "
         "directory",
-        "shipper.yml:12: output.kafka.ssl.key_passphrase: is not the passphrase of other.key, or that file is damaged",
+        "shipper.yml:12: output.kafka.ssl.key_passphrase: wrong passphrase for other.key, or that file is damaged",
     ]
 
 
@@ -128,7 +128,7 @@ def test_the_registry_is_shown_whatever_is_wrong_with_the_certificates(lab: Outp
     ("code", "words"),
     [
         (errno.ENOSPC, "No space left on device: free some space there"),
-        (errno.EDQUOT, "Disk quota exceeded: raise the quota of the user that runs the shipper"),
+        (errno.EDQUOT, "Disk quota exceeded: raise the disk quota of the shipper's user"),
         (errno.EROFS, "Read-only file system: mount it writable"),
         (errno.EIO, "Input/output error: free some space, make it writable"),
     ],
@@ -165,7 +165,7 @@ def test_a_file_that_the_start_would_refuse_is_refused(tmp_path: Path, capsys: p
     lines = capsys.readouterr().out.splitlines()
     for line, words in zip(
         lines,
-        ["file is a file, and a directory is needed", "is a symlink to /no/disk, which", "is not a plain file"],
+        ["file is a file, and a directory is needed", "is a symlink to /no/disk, which", "is not a regular file"],
         strict=True,
     ):
         assert words in line

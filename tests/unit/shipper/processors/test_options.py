@@ -63,12 +63,12 @@ DEFAULTS = """
 """
 # With the number of notes.
 NOTED = """
-    drop_fields: {fields: [log.offset, agent]} -> 1 -> log.offset will stay
-    drop_fields: {fields: [agent, log]} -> 1 -> log.offset, log.length, log.file.id will stay
-    drop_fields: {fields: [log.file]} -> 1 -> log.file.id will stay
+    drop_fields: {fields: [log.offset, agent]} -> 1 -> keeps log.offset
+    drop_fields: {fields: [agent, log]} -> 1 -> keeps log.offset, log.length, log.file.id
+    drop_fields: {fields: [log.file]} -> 1 -> keeps log.file.id
     drop_fields: {fields: [log.file.path, logs, log.offsets]} -> 0 -> none
-    rename: {fields: [{from: a, to: b}, {from: log.length, to: c}]} -> 1 -> log.length will stay
-    uppercase: {fields: [Log.Offset]} -> 1 -> log.offset will stay
+    rename: {fields: [{from: a, to: b}, {from: log.length, to: c}]} -> 1 -> keeps log.length
+    uppercase: {fields: [Log.Offset]} -> 1 -> keeps log.offset
     add_docker_metadata: {wait_for_metadata: true, wait_for_metadata_timeout: 1m} -> 2 -> starts without Docker
     add_docker_metadata: {tls: {certificate: x}} -> 1 -> it is named ssl
     add_kubernetes_metadata: {indexers: [{ip_port: }], default_indexers.enabled: false} -> 2 -> found by its uid
@@ -151,7 +151,7 @@ MISTAKES = """
     dissect: {tokenizer: '%{+}'} -> dissect.tokenizer -> needs a name
     dissect: {tokenizer: '%{a..b}'} -> dissect.tokenizer -> has an empty part
     dissect: {tokenizer: '%{&a}'} -> dissect.tokenizer -> refers to a missing key
-    dissect: {tokenizer: '%{a} %{a.b}'} -> dissect.tokenizer -> 'a' cannot be a value and contain 'a.b' as well
+    dissect: {tokenizer: '%{a} %{a.b}'} -> dissect.tokenizer -> 'a' cannot be both a value and an object with 'a.b'
     grok: {patterns: ['%{N}'], pattern_definitions: {N: 7}}
       -> grok.pattern_definitions.N -> must be text; put it in quotes
     redact: {patterns: [credit_cart]} -> redact.patterns[0] -> must be one of: credit_card
@@ -187,7 +187,7 @@ MISTAKES = """
     add_docker_metadata: {host: 'npipe:////./pipe/docker_engine'}
       -> add_docker_metadata.host -> is a pipe of Windows, which is not supported
     add_docker_metadata: {host: 'tcp://h'}
-      -> add_docker_metadata.host -> 'tcp://h' is not where a Docker can be; write unix:///var
+      -> add_docker_metadata.host -> 'tcp://h' is not an address of Docker; write unix:///var
     add_docker_metadata: {host: 'tcp://h:x'} -> add_docker_metadata.host -> 'tcp://h:x' has no port that is a number
     add_docker_metadata: {host: 'https://h:1'} -> add_docker_metadata.host -> https needs a section ssl
     add_docker_metadata: {ssl: {}}

@@ -25,7 +25,7 @@ def test_at_80x24_everything_that_matters_is_seen() -> None:
     text = screen(view())
     assert text.startswith("shipper web-1  0.3.0  up 1d 02h ")
     assert "\nDEGRADED The topic logs-b takes no records: it does not exist." in text
-    for words in ("Events acknowledged", "1,230,001", "99/s", "Events a second", "▄", "Bytes behind"):
+    for words in ("Events acknowledged", "1,230,001", "99/s", "Events per second", "▄", "Bytes behind"):
         assert words in text, words
     assert "Files furt" in text
     assert text.count("/app.log") >= 3

@@ -34,7 +34,7 @@ def test_a_sentence_is_broken_at_blanks_and_a_long_word_anywhere() -> None:
 
 
 def test_of_too_many_lines_the_last_one_shows_that_there_is_more() -> None:
-    assert wrapped("one two three four", 5, most=2) == ["one", "two …"]
+    assert wrapped("one two three four", 5, max_lines=2) == ["one", "two …"]
 
 
 def test_a_line_is_cut_within_its_pieces() -> None:

@@ -46,7 +46,7 @@ def test_the_last_document_stays_while_the_agent_does_not_answer(tmp_path: Path)
     watch.step()
     assert (watch.latest.document, watch.latest.problem) == (
         None,
-        "there is no socket. It is asked again every 1 s.",
+        "there is no socket. Next attempt every 1 s.",
     )
     watch.step()
     before = watch.latest.document

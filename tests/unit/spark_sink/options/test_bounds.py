@@ -96,11 +96,11 @@ def test_each_choice_has_its_companion_and_no_other(lab: ConfigLab, text: str, p
         ("{log: {0: 1}}", "start_offsets.log: is not read; topics logs, web.eu are"),
         ("{logs: {0: -3}}", "start_offsets.logs.0: must be an offset, -2 (earliest) or -1 (latest)"),
         ("{logs: {0: 9223372036854775808}}", "start_offsets.logs.0: must be an offset, -2 (earliest) or -1 (latest)"),
-        ("{logs: {0: x}}", "start_offsets.logs.0: 'x' must be a whole number"),
+        ("{logs: {0: x}}", "start_offsets.logs.0: 'x' must be an integer"),
         ("{logs: {zero: 1}}", f"start_offsets.logs.zero: {SHAPE}"),
         ("{web.eu: 5}", f"start_offsets.web.eu: {SHAPE}"),
         ("{logs: [1, 2]}", f"start_offsets.logs: {SHAPE}"),
-        ("{logs: {0: [1]}}", "start_offsets.logs.0: must be a whole number, not a list"),
+        ("{logs: {0: [1]}}", "start_offsets.logs.0: must be an integer, not a list"),
         ("5", "start_offsets: must be a section of options (key: value)"),
     ],
 )

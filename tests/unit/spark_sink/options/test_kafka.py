@@ -104,12 +104,12 @@ SETS = (
         partitions: {a: []} -> partitions.a: names no partition
         partitions: {a: [0, 0]} -> partitions.a: names a partition twice
         partitions: {a: [-1]} -> partitions.a: must be partition numbers, from 0
-        partitions: {a: [x]} -> partitions.a: 'x' must be a whole number
-        partitions: {a: [[0]]} -> partitions.a: must be a whole number, not a list
+        partitions: {a: [x]} -> partitions.a: 'x' must be an integer
+        partitions: {a: [[0]]} -> partitions.a: must be an integer, not a list
         partitions: {a: ['${NOT}']} -> partitions.a: variable NOT is not set; write ${NOT:value} to give it a default
         partitions: {a: {0: 1}} -> partitions.a.0: must be a topic with a list of partitions, as in 'logs: [0, 1]'
         partitions: [0] -> partitions: must be a section of options (key: value)
-        partitions: {a: [0], a: [1]} -> partitions.a: given twice, first on line 4; keep one
+        partitions: {a: [0], a: [1]} -> partitions.a: duplicate of line 4; keep one
         topics: a\n\n\nkafka.username: me -> password: missing; username needs it
         topics: a\n\n\nkafka.password: x -> username: missing; password needs it
         topics: a\nkafka.metadata_max_age: 0 -> metadata_max_age: must be at least 1
@@ -143,7 +143,7 @@ def test_a_mistake_is_named(problems: Callable[[str], list[str]], line: str, pro
 
 def test_a_mistake_in_a_map_is_reported_with_its_own_line(problems: Callable[[str], list[str]]) -> None:
     assert problems("kafka.partitions:\n  a: [0]\n  b: [-1]\n  c: [x]\n") == [
-        "shipper.yml:7: kafka.partitions.c: 'x' must be a whole number"
+        "shipper.yml:7: kafka.partitions.c: 'x' must be an integer"
     ]
     (reported,) = problems("kafka.partitions:\n  a: [0]\n  b: [-1]\n")
     assert reported.startswith("shipper.yml:6: kafka.partitions.b: ")

@@ -31,7 +31,7 @@ def test_fields_stand_in_it_as_in_filebeats_format_strings(text: str, parts: tup
         ("/d/%{[]}", "'%{[]}' names no field"),
         ("/d/%{[a]b}", "'%{[a]b}' names no field"),
         ("/d/%{[topic]", "'%{[topic]' has no closing brace; write '%{[topic]}'"),
-        ("/d/%{[a.]}", "'%{[a.]}': 'a.' is not the name of a field"),
+        ("/d/%{[a.]}", "'%{[a.]}': 'a.' is not a field name"),
         (
             "/d/%{[a]:}",
             "'%{[a]:}': the default must be the name of one directory (letters, digits, '.', '_', '-'), not ''",

@@ -76,7 +76,7 @@ def test_a_socket_that_a_process_serves_is_left_alone(listen: Listen, path: Path
 
 def test_a_file_that_is_no_socket_is_left_alone(listen: Listen, path: Path) -> None:
     path.write_text("precious")
-    with pytest.raises(StartError, match="it is not a socket, and is not replaced by one: remove it"):
+    with pytest.raises(StartError, match="it is not a socket and is not replaced: remove it"):
         listen(f"type: unix, path: {path}")
     assert path.read_text() == "precious"
 

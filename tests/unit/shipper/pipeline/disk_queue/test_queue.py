@@ -395,7 +395,7 @@ def test_a_disk_that_refuses_is_retried_and_named(lab: QueueLab, caplog: pytest.
     lab.store.directory = lab.directory / "file"
     lab.put("one")
     lab.step(0.1)
-    assert "cannot be written: Not a directory; look at this file system" in lab.writer.problem
+    assert "cannot be written: Not a directory; check this file system" in lab.writer.problem
     assert lab.resolved == []
     lab.store.directory = lab.directory
     lab.step(1)

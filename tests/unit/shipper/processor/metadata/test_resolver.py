@@ -55,7 +55,7 @@ def test_a_name_server_answers(server: NameServer, kind: str, name: str, expecte
 
 def test_the_next_name_server_is_asked_when_one_does_not_answer(server: NameServer) -> None:
     silent = NameServer({}, silent=True)
-    # By the same question, so by another resolver where it had no answer in time, as on a busy machine.
+    # By the same question, so by another resolver where it had no response in time, as on a busy machine.
     resolvers = (resolver("A", silent.address, server.address, timeout=0.1 * 2**number) for number in range(8))
     assert any(made.resolve("web.example").values for made in resolvers)
     silent.close()

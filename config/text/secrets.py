@@ -103,7 +103,7 @@ def hidden(text: str, secrets: Iterable[str]) -> str:
     many words.
     """
     for secret in sorted({*secrets} - {""}, key=len, reverse=True):
-        if secret == text or len(secret) >= SHORTEST_PART:
+        if secret == text or len(secret) >= MIN_PART_LENGTH:
             # Also as repr() writes it, because messages quote values so.
             text = text.replace(secret, MASK).replace(repr(secret)[1:-1], MASK)
     return text

@@ -27,22 +27,26 @@ JOURNAL = """\
   - type: journald
     id: journal
     processors:
-      - drop_event.when.equals.systemd.unit: shipper.service   # its own lines would create new ones endlessly"""
+      - drop_event.when.equals.systemd.unit: shipper.service   # its own lines would create new ones endlessly
+"""
 BESIDE = """\
-  # Files in addition to the journal. With rsyslog, both contain the same lines: keep only one of the two inputs."""
+  # Files in addition to the journal. With rsyslog, both contain the same lines: keep only one of the two inputs.
+"""
 LOGS = """\
   - type: filestream
     id: system
     paths: {files}
     # Multiline messages such as stack traces: lines without a date continue the previous message.
     # parsers:
-    #   - multiline: {{pattern: '^\\d{{4}}-\\d\\d-\\d\\d', negate: true, match: after}}"""
+    #   - multiline: {{pattern: '^\\d{{4}}-\\d\\d-\\d\\d', negate: true, match: after}}
+"""
 REST = """
 output.kafka:
   hosts: {hosts}
   topic: {topic}
 
-path.data: {data}   # positions, and events rejected by Kafka"""
+path.data: {data}   # positions, and events rejected by Kafka
+"""
 
 
 def add_init_options(parser: argparse.ArgumentParser) -> None:

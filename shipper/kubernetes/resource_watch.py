@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 PAGE = 250  # objects per page of a list
 WATCH_FOR = (240.0, 480.0)  # maximum seconds of a watch, after which the server ends it
 SILENCE = 60.0  # seconds beyond that, after which the server counts as down
-SHORTEST_WATCH = 1.0  # a server that ends each watch immediately must not be queried without a pause
+MIN_WATCH_SECONDS = 1.0  # a server that ends each watch immediately must not be queried without a pause
 BACKOFF = Backoff(0.5, 30.0)
 # A server that has just started responds before it has loaded its roles, and refuses all requests until then.
 REFUSALS_OF_A_START = 5  # in a row; more mean a missing permission

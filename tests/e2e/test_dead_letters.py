@@ -44,16 +44,16 @@ def test_letters_are_listed_shown_and_sent_again(agent: Agent, kafka_broker: Bro
     assert str(agent.path) in first
     shown = json.loads(dead_letter(agent, "show", second.split()[0]))
     assert (shown["message"], shown["event"]["app"]) == ("c", "no/topic")
-    assert "1 letter was sent again\n1 letter was left" in dead_letter(
+    assert "1 letter was resent\n1 letter was left" in dead_letter(
         agent, "resend", first.split()[0], "--topic", f"{topic_name}-other"
     )
     assert dead_letter(agent, "list").splitlines() == [second]
     assert "1 letter was refused again" in dead_letter(agent, "resend", code=3)
     agent.send_to(topic=f"{topic_name}-other")
-    assert dead_letter(agent, "resend") == "1 letter was sent again\n"
+    assert dead_letter(agent, "resend") == "1 letter was resent\n"
     assert "no dead letters" in dead_letter(agent, "list")
     assert messages(kafka_broker, f"{topic_name}-other", 2) == ["b", "c"]
-    assert dead_letter(agent, "resend") == "0 letters were sent again\n"
+    assert dead_letter(agent, "resend") == "0 letters were resent\n"
     with_all = Topic(kafka_broker, f"{topic_name}-other")
     with_all.await_records(2)
     assert sorted(record.value.get("n", 0) for record in with_all.records) == [0, 1]
@@ -176,5 +176,5 @@ def test_a_large_event_is_cut_split_or_a_dead_letter(agent: Agent, kafka_broker:
     assert messages(kafka_broker, topic, 10)[8:] == ["before", "after"]
     assert "max_message_bytes has room for" in dead_letter(agent, "list")
     agent.send_to(topic=topic, max_message_bytes=100_000)
-    assert dead_letter(agent, "resend") == "1 letter was sent again\n"
+    assert dead_letter(agent, "resend") == "1 letter was resent\n"
     assert messages(kafka_broker, topic, 11)[10:] == [LARGE]

@@ -188,7 +188,7 @@ def test_an_account_without_rights_is_a_warning_and_events_have_what_the_path_re
         "node": {"name": "n1"},
         "container": {"name": "nginx"},
     }
-    host.agent.await_log("the API server refuses to list and watch pods: HTTP 403: pods is forbidden")
+    host.agent.await_log("the API server denies listing and watching pods: HTTP 403: pods is forbidden")
     host.agent.await_log('User \\"system:serviceaccount:logging:nobody\\" cannot list resource')
 
 
@@ -290,7 +290,7 @@ def test_containers_of_the_time_without_a_server_are_read_when_it_is_there(host:
     host.kubernetes.stop()
     host.log(made, "two")
     host.discover(**by_hints)
-    host.agent.await_log("containers are not known yet")
+    host.agent.await_log("no list of containers yet")
     host.kubernetes.start()
     new = host.put("new")
     host.log(new, "three")

@@ -107,7 +107,7 @@ def test_what_was_committed_but_not_noted_on_disk_is_not_sent_again(agent: Agent
     topic.read_to_end()
     assert 0 < len(topic.records) <= 100, "a transaction has a hundred, or what was ready in its time"
     with resend(agent) as process:
-        assert output_of(process) == f"{150 - len(topic.records)} letters were sent again\n"
+        assert output_of(process) == f"{150 - len(topic.records)} letters were resent\n"
     expect_once(topic, messages)
 
 
@@ -139,7 +139,7 @@ def test_a_run_that_gives_up_on_a_broker_that_hangs_is_continued(
             break
         with resend(agent) as process:  # so that it leaves no transaction open
             output_of(process)
-    assert "no acknowledgement in time: run it again" in text
+    assert "not acknowledged in time: run it again" in text
     with resend(agent) as process:
         output_of(process)
     expect_once(topic, messages)
@@ -215,6 +215,6 @@ def test_without_a_right_to_transactions_it_names_it_and_the_way_out(
             assert words in text
             assert "--at-least-once" in text
     with forbidden(guarded_broker, kind, name), resend(agent, "--at-least-once") as process:
-        assert output_of(process) == "3 letters were sent again\n"
+        assert output_of(process) == "3 letters were resent\n"
     with closing(Topic(guarded_broker, topic_name)) as topic:
         expect_once(topic, messages)

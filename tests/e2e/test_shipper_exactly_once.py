@@ -130,7 +130,7 @@ def test_without_a_registry_the_positions_in_kafka_count(agent: Agent, topic: To
     agent.append("three")
     assert agent.once() == 0
     expect_once(topic, agent.path)
-    assert "resume at the positions that were committed in Kafka; the registry is new" in agent.log
+    assert "resume at positions committed in Kafka; the registry is new" in agent.log
 
 
 def test_an_agent_that_waits_for_kafka_ends_at_a_signal(agent: Agent, kafka_broker: Broker) -> None:

@@ -140,7 +140,7 @@ def test_an_expired_certificate_is_reported_and_its_renewal_delivers_what_waited
     certificates.issue(passphrase="second")
     passphrase.write_text("second\n")
     topic.expect(agent.path)
-    assert "the certificates of output.kafka are renewed" in agent.log
+    assert "certificates of output.kafka changed" in agent.log
     assert agent.stop() == 0
 
 

@@ -108,7 +108,7 @@ def test_a_fifo_or_a_directory_in_the_place_of_a_file_is_refused_without_waiting
 ) -> None:
     (place / DATABASE).unlink()
     make(place / DATABASE)
-    with pytest.raises(RegistryMisplaced, match="not a plain file"):
+    with pytest.raises(RegistryMisplaced, match="not a regular file"):
         use(place)
 
 

@@ -111,7 +111,7 @@ def test_what_is_removed_is_counted(lab: Lab, whole: bool, section: bool, caplog
     lab.start()
     lab.step(seconds=0.2)
     assert events_lost(lab) == 20
-    assert "20 events that waited there are lost" in caplog.text
+    assert "20 events in it are lost" in caplog.text
     kill(lab)
     lab.start()
     if section:
@@ -173,7 +173,7 @@ def test_a_queue_that_cannot_be_made_while_the_agent_runs_is_no_reason_to_end(
     lab.wait_until(lambda: lab.messages == ["sent"])
     assert resolved == ["sent"]
     assert "is a file, but must be a directory" in caplog.text
-    assert "what cannot be read again is kept in memory only" in caplog.text
+    assert "events that cannot be re-read are kept in memory only" in caplog.text
 
 
 def test_a_queue_that_could_not_be_made_is_made_later_and_leaves_no_descriptor_open(
@@ -239,7 +239,7 @@ def test_a_directory_that_is_not_used_any_more_and_not_empty_is_named(
     kill(lab)
     lab.disk_queue = DiskQueueConfig(path=str(lab.data / "other"))
     lab.start()
-    assert f"{previous} was the queue on disk before, and events may wait there" in caplog.text
+    assert f"the queue on disk was previously in {previous} and may still contain events" in caplog.text
 
 
 @pytest.mark.parametrize("place", [None, "elsewhere"])

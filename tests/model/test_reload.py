@@ -401,8 +401,8 @@ def test_of_many_mistakes_some_are_logged(lab: ReloadingLab, reload_log: ReloadL
 def test_standard_input_cannot_be_added(lab: ReloadingLab, reload_log: ReloadLog) -> None:
     lab.configure(lab.make_input("a", "a.log"))
     lab.start()
-    lab.reload(lab.make_input("in", "", type="stdin"))
-    assert "type stdin can only be added at the next start" in reload_log.messages[0]
+    lab.reload(lab.of("in", "", type="stdin"))
+    assert "a stdin input can only be added with a restart" in reload_log.messages[0]
 
 
 def test_what_cannot_change_is_named_and_stays(lab: ReloadingLab, reload_log: ReloadLog) -> None:

@@ -41,7 +41,7 @@ def test_a_running_agent_answers_until_it_ends(agent: LocalAgent) -> None:
     agent.settings = {"http": {"enabled": True, "port": 1}}
     agent.configure(tags=["blue"])
     agent.process.send_signal(signal.SIGHUP)
-    agent.await_log("in effect at the next start only: http.port")
+    agent.await_log("changes that need a restart: http.port")
     await_true(lambda: b'shipper_reloads_total{result="ok"} 1.0' in ask(base, "/metrics")[1], "the reload is counted")
     assert agent.stop() == 0
     assert not (agent.data / "shipper.sock").exists()

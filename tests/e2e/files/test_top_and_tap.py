@@ -144,7 +144,7 @@ def test_top_and_tap_beside_a_real_agent_that_is_then_killed(agent: LocalAgent) 
         _, notes = tap.process.communicate(timeout=30)
     assert tap.process.returncode == 1
     assert "has ended" in notes
-    assert "was left by a shipper that has ended" in shipper("top", "--once", *options).stderr
+    assert "belongs to a shipper that has ended" in shipper("top", "--once", *options).stderr
 
 
 def test_a_tap_that_does_not_read_holds_up_nothing(agent: LocalAgent) -> None:

@@ -78,9 +78,9 @@ def test_files_that_cannot_be_used_are_reported_and_the_next_ones_are_used(
     (record,) = caplog.records
     assert "output.kafka.ssl.key: c.key is not the key of the certificate" in record.message
     assert "previous certificates remain in use" in record.message
-    desk.inspected.problems.clear()
-    desk.replace(desk.paths[0])
-    assert [desk.look() for _ in range(2)] == [False, True]
+    lab.inspected.problems.clear()
+    lab.replace(lab.paths[0])
+    assert [lab.look() for _ in range(2)] == [False, True]
 
 
 def test_a_file_that_is_missing_for_a_while_is_no_error(lab: RenewalLab) -> None:

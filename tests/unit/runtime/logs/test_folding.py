@@ -2,7 +2,7 @@ import logging
 
 import pytest
 
-from log_shipper.runtime.logs.folding import MAX_LENGTH, NEVER, Folding, Message
+from log_shipper.runtime.logs.folding import MAX_CHARACTERS, NEVER, Folding, Message
 
 
 def message(text: str, template: str = "", level: int = logging.WARNING, source: str = "a.b") -> Message:
@@ -134,8 +134,8 @@ def test_a_few_messages_are_remembered_and_no_count_is_lost_with_those_that_are_
 
 
 def test_a_long_text_is_remembered_in_part(log: Log) -> None:
-    text = "x" * 10 * MAX_LENGTH
+    text = "x" * 10 * MAX_CHARACTERS
     log.add(message(text), 0.0, times=2)
     (repeats,) = log.folding.take_all(1.0)
     assert log.lines == [text]
-    assert repeats.text == f"{'x' * MAX_LENGTH}... (repeated 1 time in the last 1 s)"
+    assert repeats.text == f"{'x' * MAX_CHARACTERS}... (repeated 1 time in the last 1 s)"

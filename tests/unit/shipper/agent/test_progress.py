@@ -91,7 +91,7 @@ class Terminal:
         self.handler = TerminalHandler(self.stream)
 
     def seen(self) -> str:
-        """What came since it was last asked. What is written to a terminal arrives a moment later."""
+        """Return the output since the last call. Output to a terminal arrives a moment later."""
         self.stream.write(END)
         self.stream.flush()
         found = ""
@@ -112,7 +112,7 @@ def terminal() -> Iterator[Terminal]:
 
 
 def screen(text: str) -> list[str]:
-    """The lines that stand on the screen after all carriage returns, without trailing blanks."""
+    """Return the lines on the screen after all carriage returns, without trailing spaces."""
     lines = []
     for line in text.replace("\r\n", "\n").split("\n"):
         shown = ""

@@ -193,7 +193,7 @@ def configured(rules: Rules, hints: dict[str, str], yaml: str = HINTS) -> Config
 
 
 def check_left_out(rules: Rules, hints: dict[str, str], yaml: str = HINTS) -> None:
-    """The hints change nothing; the harmless ones beside them are as without them; a warning names one of them."""
+    """Check that the hints change nothing, that harmless ones still apply, and that a warning names one of them."""
     made = configured(rules, HARMLESS | hints, yaml)
     assert (made.inputs, made.refused) == (configured(rules, HARMLESS, yaml).inputs, [])
     assert len(made.inputs) == 1

@@ -61,7 +61,7 @@ class Cluster:
         return self.copy
 
     def taken(self) -> list[str]:
-        """What was reported since the last call: + for a container, - for its end."""
+        """Return the reports since the last call: + for a container, - for its end."""
         words = [("+" if report.container else "-") + report.key for report in self.reports]
         self.reports.clear()
         return words

@@ -229,7 +229,7 @@ def test_what_is_not_supported_is_a_usage_error_that_says_so(capsys: pytest.Capt
     with pytest.raises(SystemExit) as caught:
         main(["--modules=nginx", "-e"])
     assert caught.value.code == 2
-    assert "error: --modules=nginx: modules are not supported: an input with paths" in capsys.readouterr().err
+    assert "error: --modules=nginx: modules are not supported: use an input with paths" in capsys.readouterr().err
 
 
 def test_files_of_inputs_that_others_may_write_are_refused(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -239,7 +239,7 @@ def test_files_of_inputs_that_others_may_write_are_refused(config: Path, capsys:
     with config.open("a") as file:
         file.write("filebeat.config.inputs.path: '*.yaml'\n")
     assert main(["test", "config", "-c", str(config)]) == 1
-    assert f"{inputs}: may be written by others" in capsys.readouterr().err
+    assert f"{inputs}: is writable by other users" in capsys.readouterr().err
     assert main(["test", "config", "-c", str(config), "--strict.perms", "false"]) == 0
 
 
@@ -290,7 +290,7 @@ def test_a_data_path_that_does_not_exist_is_an_error(
         assert main([*command, "-c", str(config)]) == 1
         assert capsys.readouterr() == (
             "",
-            f"path.data {data} {words}: the shipper has not run with it yet, or has another one; give its "
+            f"path.data {data} {words}: the shipper has not run with it, or uses another one; name its "
             "configuration (-c FILE), or --path.data DIR\n",
         )
         data.touch()

@@ -52,7 +52,7 @@ def test_it_tells_files_readers_processors_and_output_in_their_order(tmp_path: P
         "input app (type filestream)",
         f"  files       {tmp_path}/*.log: 2 files, 3 KiB now",
         f"              {tmp_path}/a.*: 2 files, 2 KiB now",
-        "              together 3 files",
+        "              total 3 files",
         "  lines       encoding latin1, line_terminator auto",
         "  parsers     multiline pattern: '^\\s', max_lines: 7, timeout: 1m30s",
         "              ndjson",
@@ -118,4 +118,4 @@ def test_it_tells_where_further_inputs_come_from(tmp_path: Path, explained: Expl
 
 def test_it_tells_which_containers_have_inputs(explained: Explained) -> None:
     config = "filebeat.autodiscover.providers: [{type: kubernetes, hints.enabled: true}]\noutput.console: {}\n"
-    assert explained(config)[0] == "inputs for kubernetes containers, by 0 templatesand by hints"
+    assert explained(config)[0] == "inputs for kubernetes containers, by 0 templates, and by hints"

@@ -46,7 +46,7 @@ def test_a_configuration_that_is_there_stays(tmp_path: Path, capsys: pytest.Capt
     file = tmp_path / "shipper.yml"
     file.write_text("mine")
     assert main(["init", str(file), "--kafka", "a"]) == 1
-    assert "exists: nothing is written" in capsys.readouterr().err
+    assert "already exists; remove it, or choose another file. Nothing was written" in capsys.readouterr().err
     assert file.read_text() == "mine"
 
 
@@ -73,5 +73,5 @@ def test_a_person_is_asked_for_the_brokers(answer: bytes, host: str, tmp_path: P
 def test_where_no_person_is_nothing_is_asked(tmp_path: Path) -> None:
     code, text = asked(None, tmp_path / "shipper.yml")
     assert code == 1
-    assert "give --kafka HOST" in text
+    assert "add --kafka HOST" in text
     assert not (tmp_path / "shipper.yml").exists()

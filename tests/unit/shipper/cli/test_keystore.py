@@ -88,7 +88,7 @@ def test_the_paths_of_the_command_line_count(store: Store, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("create",), "exists already; with --force it is replaced, and its secrets are lost"),
+        (("create",), "already exists; --force replaces it and deletes its secrets"),
         (("add", "A", "--stdin"), "A already exists in the keystore; --force replaces it"),
         (("add", "a b", "--stdin"), "'a b' is not a valid name: use letters, digits, '_', '.' and '-'"),
         (("add", "B"), "no terminal to prompt for the secret; use --stdin"),

@@ -22,7 +22,7 @@ class Previewer(Protocol):
     def __call__(
         self, input: str, content: bytes, processors: str = "[]", path: str = "-", *, whole: bool = False
     ) -> list[str]:
-        """The lines that are printed of this content; `input` and `processors` are YAML."""
+        """Return the lines printed for this content; `input` and `processors` are YAML."""
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def preview(tmp_path: Path) -> Previewer:
 
 
 def shown(lines: list[str]) -> Iterator[str | tuple[str, int, int]]:
-    """The lines as they are; of an event its message, offset and length."""
+    """Return the lines unchanged; of an event its message, offset and length."""
     for line in lines:
         head, arrow, record = line.partition("-> ")
         event = json.loads(record) if arrow else {}

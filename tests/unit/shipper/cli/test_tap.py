@@ -115,7 +115,7 @@ def test_what_was_dropped_is_reported_on_stderr(terminal: Terminal) -> None:
 
 
 @pytest.mark.parametrize(
-    ("others", "words"), [(0, "nothing is sent: no new events"), (1200, "1,200 events of others were")]
+    ("others", "words"), [(0, "no events are sent: there are none"), (1200, "but 1,200 of others")]
 )
 def test_a_silence_is_explained_once(others: int, words: str, terminal: Terminal) -> None:
     viewer = terminal.viewer()
@@ -145,7 +145,7 @@ SOURCES = {"inputs": {"count": 1, "some": ["app"]}, "files": {"count": 12, "some
         (
             ["ap", "app", "/x/*.log"],
             ["ap", f"{Path.cwd()}/ap", f"{Path.cwd()}/app", "/x/*.log"],
-            "tap: no input and no file that is read is called ap, /x/*.log; events are shown when one is. Inputs: "
+            "tap: no input or open file matches ap, /x/*.log; events are shown once one does. Inputs: "
             "app. Open files: /var/log/a\\x1b.log and 11 more\n",
         ),
         (["app"], [f"{Path.cwd()}/app"], ""),
@@ -209,8 +209,8 @@ def test_a_stream_that_breaks_off_is_continued_until_the_agent_does_not_answer(
     assert out == "a\n"
     assert err.splitlines() == [
         "tap: 1 event shown",
-        f"{tmp_path}/shipper.sock: the shipper has ended or restarts, and tap ends with it; run it again when the "
-        "shipper runs",
+        f"{tmp_path}/shipper.sock: the shipper ended or is restarting, which ends tap; run it again when the "
+        "shipper is up",
     ]
 
 
@@ -238,14 +238,14 @@ def test_a_connection_that_is_reset_is_made_again() -> None:
     assert (next(lines), gaps) == (b"two", ["gap"])
     read.set()
     thread.join()
-    with pytest.raises(StartError, match="the shipper has ended or restarts, and tap ends with it"):
+    with pytest.raises(StartError, match="the shipper ended or is restarting, which ends tap"):
         next(lines)
 
 
 def test_without_an_agent_the_error_names_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tap", "--path.data", str(tmp_path), "-c", str(tmp_path / "none.yml")]) == 1
     error = capsys.readouterr().err
-    assert error.startswith(f"there is no {tmp_path}/shipper.sock: the shipper with this path.data is not running")
+    assert error.startswith(f"no {tmp_path}/shipper.sock: the shipper with this path.data is not running")
     assert "http.socket: false" in error
 
 

@@ -66,7 +66,7 @@ class Host:
             self.listener.looks.get(timeout=SECONDS)
 
     def has_followed(self) -> bool:
-        """True if all that was to be done for the last event is done."""
+        """Return True if the last event is handled completely."""
         return self.watcher._following._since == self.docker.last_event
 
     def name(self, identity: str) -> str | None:

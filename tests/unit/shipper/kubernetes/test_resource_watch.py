@@ -260,10 +260,10 @@ def test_an_event_that_can_never_be_read_is_passed_over_by_a_list(
     api.send("pods", {"type": "ADDED"})
     api.put("pods", pod("a"))
     for _ in range(MAX_FAILURES):
-        assert bench.watch.step() > 0
-    assert bench.names == set()
-    bench.list()
-    assert bench.names == {"a"}
+        assert lab.watch.step() > 0
+    assert lab.names == set()
+    lab.list()
+    assert lab.names == {"a"}
     api.put("pods", pod("b"))
     lab.watch_until_it_ends()
     assert lab.names == {"a", "b"}

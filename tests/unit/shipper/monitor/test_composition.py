@@ -166,8 +166,8 @@ def test_a_path_data_that_is_too_long_for_a_socket_is_reported_with_the_ways_out
             Monitor(MonitorSettings(HttpConfig(), "web-1", data, lab.clock, no_records), stack).opened()
         assert (long / SOCKET_FILE).is_socket()  # by the symlink
     (warning,) = caplog.messages
-    assert "may have 107 bytes, this one has" in warning
-    assert "; set a path.data of at most 94 bytes (it may be a symlink to this one), or http.enabled: true" in warning
+    assert "bytes, maximum 107" in warning
+    assert "; set a path.data of at most 94 bytes (such as a symlink to this one), or http.enabled: true" in warning
 
 
 def test_a_host_may_be_a_socket(monitor_of: MakeMonitor, tmp_path: Path) -> None:

@@ -33,10 +33,10 @@ def test_a_configuration_that_cannot_be_read_is_no_error(file: Path) -> None:
     def export() -> str:
         raise ConfigError([])
 
-    assert ConfigText(export, [file]).text().startswith("# the configuration cannot be shown: ")
+    assert ConfigText(export, [file]).text().startswith("# cannot show the configuration: ")
 
 
 def test_a_file_that_was_removed_has_changed(file: Path) -> None:
     configured = ConfigText(file.read_text, [file])
     file.unlink()
-    assert "changed since" in configured.text()
+    assert "changed after" in configured.text()

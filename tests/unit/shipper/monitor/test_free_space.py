@@ -22,10 +22,10 @@ def test_a_disk_that_is_nearly_full_is_a_warning_and_that_it_is_over_a_line(
     assert [(record.levelname, record.message.partition(")")[2]) for record in caplog.records] == [
         (
             "WARNING",
-            " is nearly full: 4 GiB of 100 GiB are free; free some space there, or positions and rejected events "
-            "cannot be saved, and files newly met wait",
+            " is nearly full: 4 GiB of 100 GiB free. When it is full, positions and rejected events cannot be "
+            "saved, and new files are not read. Free some space",
         ),
-        ("INFO", " has space again: 6 GiB are free"),
+        ("INFO", " has enough space again: 6 GiB free"),
     ]
 
 

@@ -51,11 +51,11 @@ def test_a_socket_that_does_not_exist(tmp_path: Path) -> None:
 
 
 def test_a_socket_that_a_killed_agent_has_left(left_socket: Path) -> None:
-    assert "was left by a shipper that has ended: start it again" in problem(socket_of(left_socket))
+    assert "belongs to a shipper that has ended: start it again" in problem(socket_of(left_socket))
 
 
 def test_an_agent_that_ends_meanwhile(tmp_path: Path) -> None:
-    words = "the connection broke off, the shipper has ended or is about to"
+    words = "connection closed, the shipper ended or is ending"
     assert words in problem(socket_of(tmp_path), ConnectionResetError(104, "Connection reset by peer"))
     with serving(tmp_path / "shipper.sock", lambda path: (200, iter([b"x", b""]))):
         assert words in problem(socket_of(tmp_path))
@@ -65,19 +65,19 @@ def test_an_agent_that_does_not_answer(tmp_path: Path) -> None:
     with closing(socket.socket(socket.AF_UNIX)) as listener:
         listener.bind(str(tmp_path / "shipper.sock"))
         listener.listen()
-        assert "does not answer: the shipper is stopped (SIGSTOP)" in problem(socket_of(tmp_path), seconds=0.2)
+        assert "does not respond: the shipper is stopped (SIGSTOP)" in problem(socket_of(tmp_path), seconds=0.2)
 
 
 def test_a_socket_of_another_user(left_socket: Path) -> None:
     user = pwd.getpwuid(os.getuid()).pw_name
     denied = PermissionError(13, "Permission denied")
-    assert f"only the shipper's own user may; run this command as {user}" in problem(socket_of(left_socket), denied)
+    assert f"only the shipper's user may open it; run this command as {user}" in problem(socket_of(left_socket), denied)
 
 
 def test_an_agent_that_has_no_such_path(tmp_path: Path) -> None:
     with serving(tmp_path / "shipper.sock", lambda path: (404, b"nothing is served at this path")):
         words = problem(socket_of(tmp_path))
-    assert "is starting and waits for its output, is of an older release" in words
+    assert "is starting and waits for its output, is an older release" in words
     assert "(nothing is served at this path)" in words
 
 
@@ -89,15 +89,15 @@ def test_what_is_refused_is_repeated_in_the_words_of_the_agent(tmp_path: Path) -
 def test_a_path_data_that_is_too_long_for_a_socket(tmp_path: Path) -> None:
     data = tmp_path / ("d" * 90)
     assert problem(socket_of(data)) == (
-        f"{data}/shipper.sock: path of a unix socket is too long: 107 bytes, maximum {len(str(data)) + 13}; set a "
-        "path.data of at most 94 bytes (it may be a symlink to this one), or http.enabled: true for 'shipper top --url "
-        "http://localhost:5066' alone: 'shipper tap' needs the socket"
+        f"{data}/shipper.sock: path of a unix socket is too long: {len(str(data)) + 13} bytes, maximum 107; set a "
+        "path.data of at most 94 bytes (such as a symlink to this one), or http.enabled: true for 'shipper top --url "
+        "http://localhost:5066'; 'shipper tap' works only with the socket"
     )
 
 
 @contextmanager
 def answering(answer: bytes) -> Iterator[int]:
-    """A program at the port that is given, which answers whatever it is asked."""
+    """Yield the port of a program that gives this response to every request."""
 
     def serve() -> None:
         client, _ = listener.accept()
@@ -113,7 +113,7 @@ def answering(answer: bytes) -> Iterator[int]:
 
 
 PORTS = "the default of `http.port` is 5066 for a shipper and 5067 for a sink"
-TAKEN = f"another program has this port, or it speaks TLS (then write https://); {PORTS}"
+TAKEN = f"another program uses this port, or it requires TLS (use https://); {PORTS}"
 
 
 @pytest.mark.parametrize(
@@ -121,20 +121,20 @@ TAKEN = f"another program has this port, or it speaks TLS (then write https://);
     [
         (
             b"HTTP/1.1 404 Not Found\r\n\r\nnothing is served\nat this path\n",
-            "answers 404: nothing is served at this path; it is another program, of an older release, or the URL has a "
-            f"path too many; {PORTS}",
+            "responds 404: nothing is served at this path; it is another program, an older release, or the URL "
+            f"contains a path; {PORTS}",
         ),
         (
             b"HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\n\r\n<html>\n<h1>404</h1>\n",
-            f"answers 404; it is another program, an older release, or the URL contains a path; {PORTS}",
+            f"responds 404; it is another program, an older release, or the URL contains a path; {PORTS}",
         ),
         (
             b"HTTP/1.1 301 Moved\r\nLocation: https://web-1/\r\n\r\n<html>\n",
-            "answers 301: it leads to https://web-1/; use that URL",
+            "responds 301: it redirects to https://web-1/; use that URL",
         ),
         (
             b"HTTP/1.1 503 Busy\r\n\r\nthere are 16 connections already\n",
-            "answers 503: there are 16 connections already",
+            "responds 503: there are 16 connections already",
         ),
         (
             b"SSH-2.0-OpenSSH_9.2\r\n",
@@ -155,7 +155,7 @@ def test_another_program_at_the_address(answer: bytes, words: str) -> None:
 def test_a_program_that_does_not_speak_tls() -> None:
     with answering(b"HTTP/1.1 400 Bad Request\r\n\r\n") as port:
         words = problem(Address("127.0.0.1", port, is_secure=True))
-    assert "): write http://, as shippers and sinks have no TLS of their own" in words
+    assert "): use http://, as shippers and sinks do not provide TLS" in words
     assert words.startswith(f"https://127.0.0.1:{port}: TLS failed (")
     assert "_" not in words
 
@@ -165,22 +165,22 @@ def test_an_address_that_cannot_be_reached() -> None:
         bound.bind(("127.0.0.1", 0))
         place = Address("127.0.0.1", bound.getsockname()[1])
         assert problem(place) == (
-            f"http://127.0.0.1:{place.port} cannot be reached: Connection refused: no program listens there. Start it "
-            f"with `http.enabled: true`, and to be asked by other hosts with `http.host: 0.0.0.0`; {PORTS}"
+            f"http://127.0.0.1:{place.port} is unreachable: Connection refused: no program listens there. Start it "
+            f"with `http.enabled: true`, and for access from other hosts with `http.host: 0.0.0.0`; {PORTS}"
         )
 
 
 @pytest.mark.parametrize(
     ("error", "words"),
     [
-        (TimeoutError(), "does not answer in time: its host is down, a firewall drops"),
-        (OSError(113, "No route to host"), "cannot be reached: No route to host: check the address, and the network"),
+        (TimeoutError(), "does not respond in time: its host is down, a firewall blocks"),
+        (OSError(113, "No route to host"), "is unreachable: No route to host: check the address and the network"),
         (socket.gaierror(-2, "Name or service not known"), "Name or service not known: correct the host's name"),
         (
             ConnectionResetError(104, "Connection reset by peer"),
-            "Connection reset by peer: the program is about to end",
+            "Connection reset by peer: the program is ending",
         ),
-        (untrusted(), "certificate is not trusted: self-signed certificate; it is that of a proxy: ask the program"),
+        (untrusted(), "certificate not trusted: self-signed certificate; it is a proxy's: connect directly"),
     ],
 )
 def test_what_the_network_refuses(error: OSError, words: str) -> None:
@@ -210,7 +210,7 @@ def test_the_socket_is_found_whatever_mistakes_the_configuration_has(
     with config.open("a") as file:
         file.write(mistake)
     assert main([command, "-c", str(config), *options]) == 1
-    assert f"there is no {config.parent}/data/shipper.sock: the shipper" in capsys.readouterr().err
+    assert f"no {config.parent}/data/shipper.sock: the shipper" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["top", "tap"])
@@ -219,7 +219,7 @@ def test_the_socket_is_found_whatever_mistakes_the_configuration_has(
     [
         ("path: {data: [\n", 0o600, "shipper.yml:2: is not YAML"),
         ("path.data: ${NOT_SET}\n", 0o600, "shipper.yml: path.data: variable NOT_SET is not set"),
-        ("path.data: /x\n", 0o666, "may be written by others"),
+        ("path.data: /x\n", 0o666, "is writable by other users"),
     ],
 )
 def test_where_path_data_cannot_be_read_the_error_ends_with_the_way_out(
@@ -232,7 +232,7 @@ def test_where_path_data_cannot_be_read_the_error_ends_with_the_way_out(
     assert words in error
     assert error.endswith("; so path.data is unknown: add --path.data DIR\n")
     assert main([command, "-c", str(config), "--path.data", str(config.parent)]) == 1
-    assert f"there is no {config.parent}/shipper.sock" in capsys.readouterr().err
+    assert f"no {config.parent}/shipper.sock" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("arguments", "path"), [((), "/healthz"), (("--ready",), "/readyz")])

@@ -16,7 +16,7 @@ PAGE = Path(config.__file__).parents[1] / "docs" / "reference" / "filebeat-diffe
 
 
 def shown(name: str) -> str:
-    """What the page says that the default is here."""
+    """Return the default on the page."""
     chapter = PAGE.read_text().partition("## Defaults that differ")[2].partition("\n## ")[0]
     rows = (re.split(r" \| ", line) for line in chapter.splitlines() if line.startswith("| `"))
     return next(cells[2] for cells in rows if f"`{name}`" in cells[0])

@@ -179,7 +179,7 @@ def test_every_input_needs_an_id_of_its_own(lab: ConfigLab) -> None:
     ]
 
 
-def test_the_id_that_filebeat_keeps_for_inputs_without_one_is_refused(lab: Lab) -> None:
+def test_the_id_that_filebeat_keeps_for_inputs_without_one_is_refused(lab: ConfigLab) -> None:
     problem = "shipper.inputs[0].id: '.global' is Filebeat's name for inputs without an id; choose another id"
     assert lab.problems("shipper.inputs: [{id: .global, paths: [x]}]\noutput.console:\n") == [
         f"shipper.yml:1: {problem}"

@@ -15,7 +15,7 @@ INPUT = "filebeat.inputs: [{type: log, paths: [x]}]\n"
 
 
 def one(lab: ConfigLab, options: str, *, key: str = "filebeat.inputs") -> tuple[InputConfig, list[str]]:
-    """The only input, and the warnings without the name of the file."""
+    """Return the only input, and the warnings without the file name."""
     config = lab.load(f"{key}:\n- {{{options}}}\n{OUTPUT}")
     (read,) = config.file_inputs
     return read, [warning.partition(".yml:")[2] for warning in config.warnings]

@@ -58,9 +58,9 @@ def test_a_fingerprint_may_have_the_colons_that_openssl_prints(lab: ConfigLab) -
         cipher_suites: [RSA-RC4-128-SHA] -> cipher_suites[0] -> is insecure, and OpenSSL no longer supports it
         supported_protocols: [SSLv3] -> supported_protocols[0] -> 'SSLv3' must be one of: TLSv1.0, TLSv1.1
         supported_protocols: [TLSv1.2] -> supported_protocols -> the client cannot exclude TLSv1.3: add it
-        supported_protocols: [TLSv1.1] -> supported_protocols -> does not connect with TLSv1.1 any more: add TLSv1.2
+        supported_protocols: [TLSv1.1] -> supported_protocols -> OpenSSL no longer connects with TLSv1.1: add TLSv1.2
         supported_protocols: [TLSv1.3], cipher_suites: [RSA-AES-128-CBC-SHA]
-            -> cipher_suites -> those of TLS 1.2 are has no effect without TLSv1.2
+            -> cipher_suites -> TLS 1.2 suites have no effect without TLSv1.2
         curve_types: [P-1] -> curve_types[0] -> 'P-1' must be one of: P-256, P-384, P-521, X25519
         ca_sha256: [abc] -> ca_sha256[0] -> 'abc' must be the SHA-256 of a CA's public key, in base64
         ca_trusted_fingerprint: abc -> ca_trusted_fingerprint -> 64 hexadecimal digits
@@ -70,7 +70,7 @@ def test_a_fingerprint_may_have_the_colons_that_openssl_prints(lab: ConfigLab) -
         (
             f"ca_trusted_fingerprint: {FINGERPRINT}, verification_mode: none",
             "ca_trusted_fingerprint",
-            "nothing is verified with 'verification_mode: none'",
+            "conflicts with 'verification_mode: none'",
         ),
     ],
 )
@@ -83,8 +83,8 @@ def test_a_mistake_is_named(lab: ConfigLab, options: str, where: str, message: s
 @pytest.mark.parametrize(
     ("options", "note"),
     [
-        ("supported_protocols: [TLSv1.1, TLSv1.2, TLSv1.3]", "OpenSSL does not connect with TLSv1.0 and TLSv1.1"),
-        ("cipher_suites: [TLS-AES-128-GCM-SHA256]", "all suites of TLS 1.3 are offered"),
+        ("supported_protocols: [TLSv1.1, TLSv1.2, TLSv1.3]", "OpenSSL no longer connects with TLSv1.0 and TLSv1.1"),
+        ("cipher_suites: [TLS-AES-128-GCM-SHA256]", "all TLS 1.3 suites are offered"),
         ("renegotiation: freely", "Kafka brokers never renegotiate"),
         ("restart_on_cert_change.period: 1m", "now certificate_reload"),
     ],

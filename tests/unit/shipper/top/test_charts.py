@@ -53,7 +53,7 @@ def test_a_chart_has_its_scale_and_the_newest_values_beside_the_series() -> None
 
 
 @pytest.mark.parametrize(
-    ("values", "words"), [([None, None], "no data yet"), ([None, 0.0], "0 B for the last 4.0 s"), ([], "nothing")]
+    ("values", "words"), [([None, None], "no data yet"), ([None, 0.0], "0 B for the last 4.0 s"), ([], "no data yet")]
 )
 def test_a_chart_of_nothing_takes_one_line(values: list[float | None], words: str) -> None:
     (line,) = chart_lines(Chart("Lag", "bytes", 2.0, 0.0, [Series("behind", values)]), 40, 2, BLOCKS)

@@ -21,9 +21,7 @@ def test_a_document_comes_from_the_socket(tmp_path: Path) -> None:
 def test_what_is_no_document_is_an_error_in_words(tmp_path: Path) -> None:
     with (
         serving(tmp_path / "shipper.sock", lambda path: (200, b"<html>")),
-        pytest.raises(
-            StartError, match=r"shipper.sock answers as no shipper or sink does \(/status is not a JSON document\)$"
-        ),
+        pytest.raises(StartError, match=r"shipper.sock is not a shipper or sink \(/status is not a JSON document\)$"),
     ):
         ask(socket_of(tmp_path))
 

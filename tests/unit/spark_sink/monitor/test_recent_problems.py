@@ -3,7 +3,7 @@ import logging
 import pytest
 
 from log_shipper.runtime.logs.recent import MAX_MESSAGES, RecentMessages
-from log_shipper.spark_sink.monitor.http import LONGEST, recent_problems
+from log_shipper.spark_sink.monitor.http import MAX_CHARACTERS, recent_problems
 
 
 @pytest.fixture

@@ -75,15 +75,15 @@ def whole_parser() -> argparse.ArgumentParser:
     tests = test.add_subparsers(required=True, metavar="WHAT")
     checked = "check the configuration and the SQL of views, without connecting to anything"
     config = _add(tests, "config", commands.check_config, checked)
-    config.add_argument("--json", action="store_true", help="print findings as a JSON object")
-    _add(tests, "output", commands.check_output, "connect to Kafka and to the places of the tables, step by step")
-    export = parsers.add_parser("export", help="print the effective configuration").add_subparsers(
+    config.add_argument("--json", action="store_true", help="print the findings as one JSON object")
+    _add(tests, "output", commands.check_output, "connect to Kafka and to the storage of the tables, step by step")
+    export = parsers.add_parser("export", help="print the effective configuration or its schema").add_subparsers(
         required=True, metavar="WHAT"
     )
-    _add(export, "config", commands.export_config, "print the effective configuration, with secrets masked")
+    _add(export, "config", commands.export_config, "print the configuration in effect, secrets masked")
     schema = parsers.add_parser("schema", help="print the JSON schema of sink.yml, for editors")
     schema.set_defaults(command=commands.print_schema)
-    completion = parsers.add_parser("completion", help="print a shell completion script")
+    completion = parsers.add_parser("completion", help="print a completion script for a shell")
     completion.add_argument("shell", choices=("bash", "zsh", "fish"))
     completion.set_defaults(command=_completion)
     manual = parsers.add_parser("manual", help="print a manual page, for man -l -")
@@ -126,7 +126,7 @@ def _add(parsers: Parsers, name: str, command: Command, summary: str) -> argpars
         "-d",
         dest="debugged",
         metavar="COMPONENTS",
-        help="log these components at debug level, as logging.selectors: names separated by commas, '*' for all",
+        help="enable debug logs of these components (logging.selectors): names separated by commas, '*' for all",
     )
     parser.set_defaults(command=command)
     return parser

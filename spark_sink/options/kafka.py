@@ -96,7 +96,7 @@ class KafkaSource:
     hosts: tuple[str, ...] = field(
         metadata={
             "key": ("hosts", "bootstrap_servers"),
-            "doc": "Bootstrap brokers as host:port.",
+            "doc": "Bootstrap brokers, as host:port.",
             "check": addresses,
             "split": ",",
             "missing": "name at least one broker, as in 'hosts: [\"localhost:9092\"]'",
@@ -129,11 +129,11 @@ class KafkaSource:
     )
     client_id: str = field(
         default="spark-sink",
-        metadata={"since": "0.2", "doc": "The client id in the broker's logs and quotas."},
+        metadata={"since": "0.2", "doc": "Client name in the broker's logs and quotas."},
     )
     username: str | None = field(
         default=None,
-        metadata={"since": "0.2", "doc": "The user name; unless empty, it enables SASL."},
+        metadata={"since": "0.2", "doc": "User name; enables SASL with a password."},
     )
     password: Secret | None = field(default=None, metadata={"since": "0.2", "doc": "Password of `username`."})
     sasl: SaslConfig = field(default_factory=SaslConfig, metadata={"since": "0.2"})

@@ -82,7 +82,6 @@ class HttpConfig:
     port: int = field(
         default=5067, metadata={"doc": "Port to listen on; 0 takes any free port.", "min": 0, "max": 65535}
     )
-    port: int = field(default=5067, metadata={"doc": "The port; 0 picks a free one.", "min": 0, "max": 65535})
 
 
 def long_enough(token: Secret) -> Iterator[Finding]:
@@ -102,7 +101,9 @@ class UiConfig:
             "check": not_blank,
         },
     )
-    port: int = field(default=5068, metadata={"doc": "The port; 0 picks a free one.", "min": 0, "max": 65535})
+    port: int = field(
+        default=5068, metadata={"doc": "Port to listen on; 0 takes any free port.", "min": 0, "max": 65535}
+    )
     token: Secret | None = field(
         default=None,
         metadata={"doc": "Token that users must enter to see the page.", "check": long_enough},

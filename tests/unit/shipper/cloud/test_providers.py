@@ -229,7 +229,7 @@ def test_an_answer_that_breaks_off_is_none() -> None:
         def __len__(self) -> int:
             return super().__len__() + 1
 
-    with pytest.raises(NoMetadata, match="breaks off after 4 bytes"):
+    with pytest.raises(NoMetadata, match="truncated after 4 bytes"):
         fetched("hetzner", Cloud({**HETZNER.answers, "GET /hetzner/v1/metadata/region": Cut(b"eu-c")}))
 
 

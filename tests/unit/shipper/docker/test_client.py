@@ -66,7 +66,7 @@ def test_a_stream_is_interrupted_by_another_thread(tmp_path: Path) -> None:
 
 
 def test_a_daemon_that_is_not_there_is_reported_as_missing(tmp_path: Path) -> None:
-    with pytest.raises(DockerError, match=r"there is no Docker at .*d\.sock") as caught:
+    with pytest.raises(DockerError, match=r"no Docker at .*d\.sock") as caught:
         client_of(tmp_path / "d.sock").containers()
     assert caught.value.is_missing
     with socket.socket(socket.AF_UNIX) as dead:
@@ -90,12 +90,12 @@ HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: "
 @pytest.mark.parametrize(
     ("raw", "message"),
     [
-        (b"", "does not answer: Remote end closed connection without response"),
-        (b"SSH-2.0-OpenSSH_9.9\r\n", "breaks off, or what answers there is not Docker"),
-        (HEAD + b"99\r\n\r\n[{", "breaks off"),
-        (HEAD + b"3\r\n\r\n<a>", "breaks off, or what answers there is not Docker"),
+        (b"", "does not respond: Remote end closed connection without response"),
+        (b"SSH-2.0-OpenSSH_9.9\r\n", "closed the connection, or the server there is not Docker"),
+        (HEAD + b"99\r\n\r\n[{", "closed the connection"),
+        (HEAD + b"3\r\n\r\n<a>", "closed the connection, or the server there is not Docker"),
         (HEAD + b"2\r\n\r\n{}", "does not list containers"),
-        (HEAD + b"100000\r\n\r\n" + b"[" * 100_000, "breaks off, or what answers there is not Docker"),
+        (HEAD + b"100000\r\n\r\n" + b"[" * 100_000, "closed the connection, or the server there is not Docker"),
         (b"HTTP/1.1 302 Found\r\nLocation: http://elsewhere/\r\nContent-Length: 0\r\n\r\n", "status 302"),
     ],
 )
@@ -111,7 +111,7 @@ def test_an_event_without_an_end_is_an_error(tmp_path: Path) -> None:
     with DockerApi(tmp_path / "d.sock") as docker:
         docker.raw = b"HTTP/1.0 200 OK\r\n\r\n" + b"x" * (client.MAX_EVENT_BYTES + 2)
         stream = client_of(docker.path).events(0)
-        with pytest.raises(DockerError, match="an event of more than"):
+        with pytest.raises(DockerError, match="an event larger than"):
             list(stream)
         stream.close()
 
@@ -120,5 +120,5 @@ def test_an_address_may_be_asked_too() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         place = Address("127.0.0.1", free.getsockname()[1])
-        with pytest.raises(DockerError, match=f"there is no Docker at http://127.0.0.1:{place.port}"):
+        with pytest.raises(DockerError, match=f"no Docker at http://127.0.0.1:{place.port}"):
             DockerClient(place, SystemClock()).containers()

@@ -44,7 +44,7 @@ def test_files_that_cannot_be_used_end_the_start(tmp_path: Path, wrong: str) -> 
     if wrong == "another":
         assert tls.key is not None
         Path(tls.key.reveal()).write_bytes(Path(files.issue("other")[1]).read_bytes())
-    with pytest.raises(StartError, match=r"files of ssl for Docker at tcp://h:2376 cannot be used \(.*authority.pem, "):
+    with pytest.raises(StartError, match=r"cannot use the ssl files for Docker at tcp://h:2376 \(.*authority.pem, "):
         place_of("tcp://h:2376", tls)
 
 

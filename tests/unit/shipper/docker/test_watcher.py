@@ -199,7 +199,7 @@ def test_a_daemon_that_is_started_again_is_found(host: Host, caplog: pytest.LogC
     assert host.listener.next() == ("started", "db")
     host.wait_until(lambda: host.watcher.connected)  # which is so after the log line
     messages = [record.getMessage() for record in caplog.records if not record.getMessage().startswith("Docker at ")]
-    assert messages[0].startswith("there is no Docker at ")
+    assert messages[0].startswith("no Docker at ")
     assert "has 2 containers" in caplog.text
     assert {record.levelname for record in caplog.records} == {"INFO"}
 
@@ -209,7 +209,7 @@ def test_a_refusal_is_a_warning_once(host: Host, caplog: pytest.LogCaptureFixtur
     host.start()
     host.await_attempts(3)
     assert [record.levelname for record in caplog.records] == ["WARNING"]
-    assert "denied by a plugin. Metadata of containers is taken from files" in caplog.text
+    assert "denied by a plugin. Until it responds, container metadata comes only from files" in caplog.text
     assert (host.watcher.attempted, host.watcher.connected) == (True, False)
 
 

@@ -197,8 +197,8 @@ def test_a_port_that_is_taken_keeps_the_agent_from_starting_and_not_a_run_with_o
             monitor_of(enabled=True, port=port)
         monitor_of(enabled=True, port=port, once=True).opened()
     assert str(raised.value) == (
-        f"http.port: localhost:{port} is taken by another process, perhaps a second shipper, or this one "
-        "twice: stop it, or set another http.port"
+        f"http.port: localhost:{port} is in use by another process, perhaps another shipper: "
+        "stop it, or set another http.port"
     )
     assert caplog.messages == [f"{raised.value}; this --once run continues without it"]
     assert ask(tmp_path, "/healthz")[0] == 200

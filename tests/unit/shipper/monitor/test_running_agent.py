@@ -257,4 +257,4 @@ def test_health_of_an_agent_that_does_not_run(tmp_path: Path, capsys: pytest.Cap
     config = tmp_path / "shipper.yml"
     config.write_text(f"shipper.inputs: [{{type: stdin}}]\noutput.console: {{}}\npath.data: {tmp_path}/here\n")
     assert main(["test", "health", "-c", str(config)]) == 1
-    assert f"there is no {tmp_path}/here/shipper.sock" in capsys.readouterr().err
+    assert f"no {tmp_path}/here/shipper.sock" in capsys.readouterr().err

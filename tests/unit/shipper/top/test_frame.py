@@ -105,7 +105,7 @@ def test_the_titles_of_all_tables_are_seen_cut_where_there_is_no_room() -> None:
 
 
 def test_the_title_of_the_selected_table_is_always_seen() -> None:
-    for number, words in enumerate(["File", "Erro", "Dead", "Inpu", "Topi"]):
+    for number, words in enumerate(["File", "Erro", "Dead", "Inpu", "Bloc"]):
         lines = render(replace(view(), table=number), 40, 24)
         assert [span.text for line in lines for span in line if span.style == "selected" and words in span.text]
 

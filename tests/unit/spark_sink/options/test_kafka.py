@@ -106,7 +106,7 @@ SETS = (
         partitions: {a: [-1]} -> partitions.a: must be partition numbers, from 0
         partitions: {a: [x]} -> partitions.a: 'x' must be an integer
         partitions: {a: [[0]]} -> partitions.a: must be an integer, not a list
-        partitions: {a: ['${NOT}']} -> partitions.a: variable NOT is not set; write ${NOT:value} to give it a default
+        partitions: {a: ['${NOT}']} -> partitions.a: variable NOT is not set; set a default with ${NOT:value}
         partitions: {a: {0: 1}} -> partitions.a.0: must be a topic with a list of partitions, as in 'logs: [0, 1]'
         partitions: [0] -> partitions: must be a section of options (key: value)
         partitions: {a: [0], a: [1]} -> partitions.a: duplicate of line 4; keep one

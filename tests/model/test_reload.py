@@ -401,7 +401,7 @@ def test_of_many_mistakes_some_are_logged(lab: ReloadingLab, reload_log: ReloadL
 def test_standard_input_cannot_be_added(lab: ReloadingLab, reload_log: ReloadLog) -> None:
     lab.configure(lab.make_input("a", "a.log"))
     lab.start()
-    lab.reload(lab.of("in", "", type="stdin"))
+    lab.reload(lab.make_input("in", "", type="stdin"))
     assert "a stdin input can only be added with a restart" in reload_log.messages[0]
 
 

@@ -80,7 +80,7 @@ def test_files_that_cannot_be_used_are_reported_and_the_next_ones_are_used(
     assert "previous certificates remain in use" in record.message
     lab.inspected.problems.clear()
     lab.replace(lab.paths[0])
-    assert [lab.look() for _ in range(2)] == [False, True]
+    assert [lab.check() for _ in range(2)] == [False, True]
 
 
 def test_a_file_that_is_missing_for_a_while_is_no_error(lab: RenewalLab) -> None:

@@ -81,7 +81,7 @@ class TableConfig:
         metadata={
             "since": "0.2",
             "doc": "Settings of the tables' object store, such as `aws_region: eu-central-1`; others come from the "
-            "environment ([Object stores and clusters](../guides/cluster.md#object-stores)).",
+            "environment ([Object stores](../guides/object-stores.md)).",
         },
     )
     partition_by: Literal["date", "none"] = field(

@@ -13,7 +13,7 @@ Parsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 _EPILOG = """\
 TIME: how long ago (15m, 36h, 7d), a time or a date in ISO 8601 (UTC, unless it has a zone), now, today, yesterday.
-Exit status: 0 if a line was found, 1 if none was, 2 after an error, as of grep. Examples: docs/guides/querying.md."""
+Exit status: 0 if a line was found, 1 if none was, 2 after an error, as of grep. Examples: docs/guides/search.md."""
 
 
 def add_parser(parsers: Parsers, command: Callable[[argparse.Namespace], int]) -> None:

@@ -147,7 +147,7 @@ def _fault(nodes: Sequence[dict[str, Any]]) -> str:
     if "SUBQUERY" in classes:
         return "contains a query; use only the columns of a row"
     if refused := sorted({*functions} - FUNCTIONS):
-        return f"calls {', '.join(refused)}, which is not allowed: docs/guides/querying.md lists the functions"
+        return f"calls {', '.join(refused)}, which is not allowed: docs/guides/search.md lists the functions"
     if len(functions) > MAX_FUNCTIONS:
         return f"calls {len(functions)} functions (maximum: {MAX_FUNCTIONS})"
     if refused := sorted(classes - _CLASSES):

@@ -216,8 +216,8 @@ class CommitLog:
                 raise Refused(
                     f"Spark ({commit.get('operation')}, version {commit['version']}) wrote to the table "
                     f"{self.location.path} while the sink was running: on S3 this can overwrite a commit and lose its "
-                    "rows. Stop spark-sink run during OPTIMIZE and the like (docs/guides/cluster.md), then start it "
-                    "again"
+                    "rows. Stop spark-sink run during OPTIMIZE and the like (docs/guides/object-stores.md), then start "
+                    "it again"
                 )
 
     def _check_batch(self, txn: TxnId | None) -> None:

@@ -41,7 +41,7 @@ def check_conditional_puts(config: SinkConfig) -> None:
         if is_replaced:
             raise Refused(
                 f"the object store of {place.path} ignores conditional puts (If-None-Match): concurrent commits would "
-                "silently lose rows. Use a store, or a version of it, that supports them (docs/guides/cluster.md)"
+                "silently lose rows. Use a store, or a version of it, that supports them (docs/guides/object-stores.md)"
             )
 
 

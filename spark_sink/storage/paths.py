@@ -35,7 +35,7 @@ def check_shared(spark: SparkSession, config: SinkConfig) -> None:
         if unseen:
             raise SinkError(
                 f"{directory} on {enumerated(sorted(set(unseen)))} is not the driver's directory: each machine would "
-                "keep its own rows. Mount a shared file system there, or use a URI (docs/guides/cluster.md)"
+                "keep its own rows. Mount a shared file system there, or use a URI (docs/guides/object-stores.md)"
             )
 
 

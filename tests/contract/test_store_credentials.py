@@ -1,4 +1,4 @@
-"""The credentials for S3 that deltalake finds by itself, as docs/guides/cluster.md promises.
+"""The credentials for S3 that deltalake finds by itself, as docs/guides/object-stores.md promises.
 
 A server answers as AWS, and notes which key a request to the store was signed with."""
 

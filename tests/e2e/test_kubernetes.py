@@ -20,7 +20,7 @@ from tests.real_kubernetes import RealKubernetes, Refused, needs_kube_apiserver
 
 pytestmark = [pytest.mark.slow("starts an API server of Kubernetes"), needs_kube_apiserver]
 MANIFESTS = REPOSITORY / "deploy" / "kubernetes"
-PAGE = REPOSITORY / "docs" / "guides" / "containers.md"
+PAGES = [REPOSITORY / "docs" / "guides" / f"{name}.md" for name in ("containers", "kubernetes", "sink-container")]
 # What the kubelet gives a pod: its host name, where the API server is, and the files of its account.
 IN_POD = """
 mount -t tmpfs tmpfs /run && mkdir -p /run/secrets/kubernetes.io/serviceaccount
@@ -33,7 +33,7 @@ PARSERS = {"parsers": [{"container": None}]}
 
 @pytest.fixture(scope="module")
 def kubernetes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealKubernetes]:
-    """A cluster to which the manifests were applied, as docs/guides/containers.md has it, with the namespace shop."""
+    """A cluster to which the manifests were applied, as the pages have it, with the namespace shop."""
     with RealKubernetes(tmp_path_factory.mktemp("kubernetes")) as kubernetes:
         for command in commands():
             kubernetes.kubectl(*shlex.split(command, comments=True)[1:])
@@ -42,12 +42,12 @@ def kubernetes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealKuberne
 
 
 def commands() -> list[str]:
-    """Return the commands of the page that need an API server and nothing more."""
-    lines = PAGE.read_text().splitlines()
+    """Return the commands of the pages that need an API server and nothing more."""
+    lines = [line for page in PAGES for line in page.read_text().splitlines()]
     return [line for line in lines if line.startswith("kubectl ") and "not run here" not in line]
 
 
-def test_the_page_has_commands_for_the_manifests() -> None:
+def test_the_pages_have_commands_for_the_manifests() -> None:
     assert sum("apply -k" in command for command in commands()) == 3
 
 

@@ -103,5 +103,5 @@ def test_secrets_are_hidden(lab: ConfigLab, name: str) -> None:
 
 
 def test_the_page_has_all_options() -> None:
-    page = (Path(config.__file__).parents[1] / "docs" / "guides" / "cluster.md").read_text()
+    page = (Path(config.__file__).parents[1] / "docs" / "guides" / "object-stores.md").read_text()
     assert {name for names in NAMES.values() for name in names if f"`{name}`" not in page} == set()

@@ -18,6 +18,7 @@ from log_shipper.spark_sink.platform.jvm import spark_home
 
 ROOT = Path(__file__).parents[4]
 PAGE = (ROOT / "docs" / "guides" / "cluster.md").read_text()
+STORES = (ROOT / "docs" / "guides" / "object-stores.md").read_text()
 BESIDE = {"pyspark", "py4j"}  # Spark brings them
 OF_ANOTHER_PYTHON = {"_sha2", "_sha256"}
 SEARCH = {"duckdb", "orjson"}  # of `spark-sink search`, which reads tables without a cluster
@@ -101,15 +102,15 @@ def test_the_page_on_clusters_names_the_versions_that_are_tested() -> None:
         assert f"| {minor} | `{package}` |" in PAGE
 
 
-def test_the_page_on_clusters_names_the_jars_of_the_locked_spark() -> None:
+def test_the_page_on_object_stores_names_the_jars_of_the_locked_spark() -> None:
     if f"\npyspark=={version('pyspark')} " not in (ROOT / "requirements" / "dev.lock").read_text():
         pytest.skip("the page is about the locked PySpark, which is not the one here")
     (hadoop,) = (spark_home() / "jars").glob("hadoop-client-api-*.jar")
     brought = hadoop.stem.rpartition("-")[2]
-    assert set(re.findall(r"hadoop-(?:aws|azure):([\d.]+)", PAGE)) == {brought}
-    assert f"brings {brought}" in PAGE
+    assert set(re.findall(r"hadoop-(?:aws|azure):([\d.]+)", STORES)) == {brought}
+    assert f"brings {brought}" in STORES
     (ours,) = (spark_home() / "jars").glob("spark-core_2.13-*.jar")
-    (cloud,) = set(re.findall(r"spark-hadoop-cloud_2.13:([\d.]+)", PAGE))
+    (cloud,) = set(re.findall(r"spark-hadoop-cloud_2.13:([\d.]+)", STORES))
     assert cloud.split(".")[:2] == ours.stem.rpartition("-")[2].split(".")[:2]
 
 

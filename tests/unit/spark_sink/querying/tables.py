@@ -1,4 +1,4 @@
-"""Small tables for what docs/guides/querying.md shows, and its statements and programs by heading."""
+"""Small tables for docs/guides/querying.md and readers.md, and its statements and programs by heading."""
 
 import json
 import re
@@ -17,7 +17,8 @@ from log_shipper.spark_sink.rows.conversion import Conversion
 from log_shipper.spark_sink.storage.tables import Unnamed
 from tests.unit.spark_sink.conftest import sink_config
 
-PAGE = (Path(__file__).parents[4] / "docs" / "guides" / "querying.md").read_text()
+GUIDES = Path(__file__).parents[4] / "docs" / "guides"
+PAGE = "".join((GUIDES / name).read_text() for name in ("querying.md", "readers.md"))
 DAY = "2026-10-05"
 
 

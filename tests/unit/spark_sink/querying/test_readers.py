@@ -1,4 +1,4 @@
-"""Other programs read the tables without Spark: the programs of docs/guides/querying.md."""
+"""Other programs read the tables without Spark: the programs of docs/guides/readers.md."""
 
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The commands of docs/guides/querying.md, as they are written there, on the lines that the page is about."""
+"""The commands of docs/guides/search.md, as they are written there, on the lines that the page is about."""
 
 import re
 import shlex
@@ -10,7 +10,7 @@ import pytest
 from log_shipper.spark_sink.records.schema import LINES
 from tests.unit.spark_sink.search.search_lab import Table, line, run
 
-PAGE = (Path(__file__).parents[4] / "docs" / "guides" / "querying.md").read_text()
+PAGE = (Path(__file__).parents[4] / "docs" / "guides" / "search.md").read_text()
 COMMANDS = re.findall(r"^spark-sink search ([^\n]*?)(?:  +#[^\n]*| \|[^\n]*)?$", PAGE, re.MULTILINE)
 CONFIG = "kafka: {{hosts: [a:1], topics: [logs]}}\ncheckpoint.path: {root}/c\ntable.path: {root}/logs\n"
 

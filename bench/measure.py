@@ -24,7 +24,7 @@ def resident_mb(pid: int | None = None) -> float:
 
 
 def peak_mb(pid: int | None = None) -> float:
-    """Return the peak resident memory in MB. (The kernel's ru_maxrss counts the parent's memory at the fork.)"""
+    """Return the peak resident memory in MB. The kernel's ru_maxrss counts the parent's memory at the fork."""
     return _memory_mb("VmHWM", pid)
 
 

@@ -70,7 +70,7 @@ class Stamps:
     _visible: dict[int, tuple[int, float]] = field(default_factory=dict)
 
     def produced(self, partition: int, offset: int, moment: float) -> None:
-        """Called when Kafka has acknowledged the record, which may be after it is visible."""
+        """Note that Kafka has acknowledged the record, which may be after it is visible."""
         with self._lock:
             last, seen = self._visible.get(partition, (-1, 0.0))
             if offset <= last:

@@ -65,7 +65,7 @@ def batches(consumer: Consumer, partitions: int, size: int) -> Iterator[pyarrow.
 
 
 def is_end(error: KafkaError | None) -> bool:
-    """True for the end of a partition. Raises KafkaException for any other error."""
+    """Return True for the end of a partition. Raises KafkaException for any other error."""
     if error is None:
         return False
     if error.code() != KafkaError._PARTITION_EOF:

@@ -81,7 +81,7 @@ def maintain(config: SinkConfig, now: datetime) -> Cost:
 
 
 def maintain_apart(config: SinkConfig, now: datetime) -> Cost:
-    """The same in a process of its own, as `run` does it."""
+    """Maintain in a separate process, as `run` does."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
         return process.submit(maintain, config, now).result()
 

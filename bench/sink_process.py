@@ -138,7 +138,7 @@ def proportional(process: psutil.Process) -> int:
 
 
 def _is_spark(command: list[str]) -> bool:
-    """True for Spark's JVM; a launcher comes first, another JVM, which prints how this one is to be started."""
+    """Return True for Spark's JVM; a launcher comes first, another JVM, which prints how this one is to be started."""
     return MAIN in command and LAUNCHER not in command
 
 

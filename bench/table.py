@@ -32,7 +32,7 @@ class PrintedTable:
 
 
 def parse(text: str) -> Iterator[PrintedTable]:
-    """The tables in a text of Markdown, as `show` writes them, in their order."""
+    """Return the tables of a Markdown text that `show` wrote, in order."""
     for is_table, lines in groupby(text.splitlines(), lambda line: line.startswith("|")):
         if is_table:
             (title, *columns), _, *rows = ([cell.strip() for cell in line.split("|")[1:-1]] for line in lines)

@@ -1,4 +1,4 @@
-"""Query the table of a demo that was left running:  python -m demo.ask FOLDER ["SELECT ... FROM lines"]
+"""Query the table of a running demo: `python -m demo.ask FOLDER ["SELECT ... FROM lines"]`.
 
 A mistake in the SQL is reported in one line.
 """

@@ -44,7 +44,7 @@ def cluster_of(count: int) -> list[Node]:
 
 
 def server_properties(data: Path, node: Node, extra: Mapping[str, str]) -> str:
-    """The text of `server.properties`; `extra` goes over what is set here."""
+    """Return the text of `server.properties`; `extra` overrides it."""
     settings = {
         "process.roles": "broker,controller",
         "node.id": str(node.number),

@@ -11,7 +11,7 @@ METADATA = 3
 
 
 def request(api: int, version: int, client_length: int = 4) -> bytes:
-    """The header of a request and nothing behind it (kafka.apache.org/protocol: size, api, version, id, client)."""
+    """Return a request's header without a body (kafka.apache.org/protocol: size, api, version, id, client)."""
     header = struct.pack(">hhih", api, version, 1, client_length) + b"demo"
     return struct.pack(">i", len(header)) + header
 

@@ -52,7 +52,7 @@ class Story:
         self._provoked = 0.0
 
     def run(self) -> bool:
-        """True when disk, topic and table agree. Raises DemoFailed, BrokerFailed, KafkaException."""
+        """Return True when disk, topic and table agree. Raises DemoFailed, BrokerFailed, KafkaException."""
         self._start()
         self._live()
         sizes = self._stop_writers()

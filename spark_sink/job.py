@@ -277,7 +277,7 @@ class Job:
 
     @contextmanager
     def _running_views(self) -> Iterator[None]:
-        """The views run beside the query; where the run has an end, after it."""
+        """Run the views beside the query, or after it if the run has an end."""
         if self._config.stop == "never":
             self._views.start()
         try:

@@ -45,7 +45,7 @@ class SinkTextFormatter(logging.Formatter):
 
 
 def is_text(config: SinkLoggingConfig) -> bool:
-    """True if this process logs text: as configured, or at a terminal."""
+    """Return True if this process logs text: as configured, or at a terminal."""
     return config.format == "text" or (config.format == "auto" and sys.stderr.isatty())
 
 

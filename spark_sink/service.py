@@ -38,11 +38,11 @@ class Service:
         self._status = ""
 
     def waiting(self) -> None:
-        """Called repeatedly while the start waits for topics. That may take days, so it counts as done."""
+        """Report, repeatedly, that the start waits for topics. That may take days, so the service counts as started."""
         self._step(lambda: WAITING)
 
     def step(self, describe: Callable[[], str]) -> None:
-        """Called repeatedly while the query runs; `describe` returns how it is doing."""
+        """Report, repeatedly, that the query runs; `describe` returns its status."""
         self._step(describe)
 
     def watch(self) -> None:
@@ -55,12 +55,12 @@ class Service:
             self._notifier.extend(EXTENSION)
 
     def stopping(self) -> None:
-        """Called when the query has ended, or is to end: the running batch takes as long as it takes."""
+        """Report that the query ends; the current batch may take any time."""
         self._is_watched = False
         self._notifier.send("STOPPING=1", "WATCHDOG_USEC=0")
 
     def ended(self) -> None:
-        """Called when the query of a run with an end is done: views may still catch up, and nothing watches them."""
+        """End the watchdog after the query of a run with an end: views may still catch up, unwatched."""
         self._is_watched = False
         self._notifier.send("WATCHDOG_USEC=0")
 

@@ -96,7 +96,7 @@ def _forget_this_machine(package: Package, home: Path, stage: Path) -> None:
 
 
 def _is_true(line: str) -> bool:
-    """True if a line of RECORD is about a file that is as pip has installed it."""
+    """Return True if a line of RECORD is about a file that is as pip has installed it."""
     return not line.startswith("../../../bin/") and "direct_url.json" not in line
 
 

@@ -240,7 +240,7 @@ class Admin:
         return time.monotonic() >= started + patience
 
     def _is_final(self, error: KafkaException, started: float) -> bool:
-        """False while a broker that does not answer, or not yet, may still do so."""
+        """Return False while a broker that does not answer, or not yet, may still do so."""
         return (
             self._is_over(started) or error.args[0].code() not in TEMPORARY or self._certain_since(started) is not None
         )

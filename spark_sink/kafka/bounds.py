@@ -31,9 +31,9 @@ class Bounds:
     notes: tuple[str, ...] = ()
 
     def reached(self, *read: Offsets) -> bool:
-        """True if nothing is left below the bounds. Of several offsets the highest counts: how far each partition was
-        read, where it begins, what the broker has first. To be called before the first batch, too: without records to
-        read there is no batch."""
+        """Return True if nothing is left below the bounds. Of several offsets the highest counts: how far each
+        partition was read, where it begins, what the broker has first. To be called before the first batch, too:
+        without records to read there is no batch."""
         return all(
             max((offsets.get(partition, 0) for offsets in read), default=0) >= end
             for partition, end in self.ends.items()

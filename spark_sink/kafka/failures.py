@@ -95,7 +95,7 @@ TEMPORARY = (
 
 
 def is_certain(error: KafkaError) -> bool:
-    """True if waiting does not help. Where a provider gives no token, the one before may still be good."""
+    """Return True if waiting does not help. Where a provider gives no token, the one before may still be good."""
     return error.code() in CERTAIN and "token" not in error.str()
 
 

@@ -131,7 +131,7 @@ class Planner:
         return max(min(end, self.planned.get(partition, 0)), min(end, self.limits.ends.get(partition, 0)))
 
     def _waits(self, size: int) -> bool:
-        """True if a batch of this size is to wait for more records."""
+        """Return True if a batch of this size is to wait for more records."""
         if size >= self.limits.least:
             return False
         if self._waiting_since is None:

@@ -121,7 +121,7 @@ class RangeReader:
             raise self._silence(offsets)
 
     def _exists(self, offsets: OffsetRange) -> bool:
-        """True if Kafka has the partition, or does not answer."""
+        """Return True if Kafka has the partition, or does not answer."""
         try:
             topic = self.consumer.list_topics(offsets.topic, timeout=DOUBT_SECONDS).topics[offsets.topic]
         except KafkaException:
@@ -158,7 +158,7 @@ def _offset(message: Message) -> int:
 
 
 def _passes(error: KafkaError) -> bool:
-    """True for an error after which the client goes on by itself."""
+    """Return True for an error after which the client goes on by itself."""
     return bool(error.retriable()) or error.code() in (
         KafkaError._ALL_BROKERS_DOWN,
         KafkaError._TRANSPORT,

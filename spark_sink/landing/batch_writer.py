@@ -133,7 +133,7 @@ class BatchWriter:
         self.tables.staged(self.tables.dead_letter.path, written.bad).discard()
 
     def has_landed(self, name: TxnId) -> bool:
-        """True if the batch's last write was done."""
+        """Return True if the batch's last write was done."""
         return self.tables.marks.snapshot().last_batch(name.query_id) >= name.batch
 
     def begin_at(self, starts: Mapping[Partition, int]) -> None:

@@ -32,14 +32,14 @@ def check_topics(marks: Marks, topics: Mapping[str, str]) -> None:
 
 
 def has_begun(checkpoint: Checkpoint, ends: Offsets) -> bool:
-    """True if a query has been started with this checkpoint, though it may have planned no batch yet: where it begins
-    was saved in the marks before. `ends`: of the marks."""
+    """Return True if a query has been started with this checkpoint, though it may have planned no batch yet: where it
+    begins was saved in the marks before. `ends`: of the marks."""
     return checkpoint.query_id() is not None and (checkpoint.last_planned() >= 0 or bool(ends))
 
 
 def continues(checkpoint: Checkpoint, tables: Sequence[TableSnapshot], topics: Sequence[str], ends: Offsets) -> bool:
-    """True if the sink continues where the marks end. A new checkpoint does, too, if rows of the topics have landed: a
-    checkpoint that is lost loses nothing. Where all rows were deleted, it begins where `start` says."""
+    """Return True if the sink continues where the marks end. A new checkpoint does, too, if rows of the topics have
+    landed: a checkpoint that is lost loses nothing. Where all rows were deleted, it begins where `start` says."""
     if has_begun(checkpoint, ends):
         return True
     is_known = any(topic in topics for topic, _ in ends)

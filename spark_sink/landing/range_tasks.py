@@ -87,7 +87,7 @@ class RangeTasks:
         return batch
 
     def write_records(self, records: Iterable[KafkaRecords]) -> WrittenBatch:
-        """The same for records that this process has."""
+        """Write the rows of records that this process has read."""
         batch = WrittenBatch()
         batch.add(convert(self._plan(), records))
         return batch

@@ -51,7 +51,7 @@ class SinkTables:
         return [self.table(path) for path in paths if path != self.config.dead_letter_path]
 
     def all(self, marks: Marks) -> list[Table]:
-        """The same, and the dead letter."""
+        """Return the tables of lines and the dead-letter table."""
         return [*self.known(marks), self.dead_letter]
 
     def check_number(self, paths: Collection[str]) -> None:

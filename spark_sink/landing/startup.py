@@ -243,7 +243,7 @@ class Startup:
         }
 
     def _has_bad_records(self, state: StartupState) -> bool:
-        """True if a batch has landed that this checkpoint does not know, as far as the dead letter shows."""
+        """Return True if a batch has landed that this checkpoint does not know, as far as the dead letter shows."""
         return self.checkpoint.last_planned() == NO_BATCH and state.dead_letter.has_rows_of(self.kafka.names)
 
 

@@ -132,7 +132,7 @@ def _not_last(infos: Iterable[fs.FileInfo], now: float) -> Iterator[UnneededFile
 
 
 def _is_vector(path: str) -> bool:
-    """True for the file of deletion vectors, of which no one but Delta's Java knows whether they are in use."""
+    """Return True for the file of deletion vectors, of which no one but Delta's Java knows whether they are in use."""
     return path.rpartition("/")[2].startswith("deletion_vector_")
 
 

@@ -77,7 +77,7 @@ def _problems(seen: Seen, quiet: Quiet, lags: Sequence[int | None], now: float) 
 
 
 def is_falling_behind(lags: Sequence[int | None]) -> bool:
-    """True if there is much lag, and more than in the oldest sample of at least half the time."""
+    """Return True if there is much lag, and more than in the oldest sample of at least half the time."""
     known = [lag for lag in lags if lag is not None]
     if len(known) < len(lags) / 2 or len(known) < 150:
         return False

@@ -35,7 +35,8 @@ class TaskProgress:
     _changed: float = float("-inf")
 
     def is_progress(self, tasks: Mapping[int, StageTasks], now: float) -> bool:
-        """True if tasks began or ended since the last look, or run for not longer than they may. `now`: seconds."""
+        """Return True if tasks began or ended since the last look, or run for not longer than they may. `now`:
+        seconds."""
         if not tasks:
             self._seen = {}
             return False

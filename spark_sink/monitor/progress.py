@@ -56,7 +56,7 @@ class BatchProgress(StreamingQueryListener):
         self.repeats = 0
 
     def landed(self, landed: BatchResult, latest: Offsets) -> None:
-        """Called by the sink's thread, when a batch is in the tables. `latest`: where Kafka ends by then."""
+        """Record a landed batch, on the sink's thread. `latest`: where Kafka ends by then."""
         with self._lock:
             self.rows += landed.rows
             self.bad += landed.bad

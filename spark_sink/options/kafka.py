@@ -46,7 +46,7 @@ def topic_names(topics: tuple[str, ...]) -> Iterator[Finding]:
 
 
 def topic_pattern(text: str) -> Iterator[Finding]:
-    """Check a regular expression of Python's. What only Java's have does not compile (`\\p{L}`, `\\Q`, `(?<name>`), or
+    r"""Check a regular expression of Python's. What only Java's have does not compile (`\p{L}`, `\Q`, `(?<name>`), or
     makes a warning (`[a-z&&[^b]]`), for it would mean something else."""
     if not text.strip():
         yield "", "is empty"

@@ -125,7 +125,7 @@ class SinkLoggingConfig(LogLinesConfig):
 
 
 def _is_loopback(host: str) -> bool:
-    """True also for a name: what it means is known when it is listened on."""
+    """Return True also for a name: what it means is known when it is listened on."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

@@ -87,7 +87,7 @@ def _split(path: str) -> tuple[str, str]:
 
 
 def _inside(path: str, other: str) -> bool:
-    """True if Delta would find the one directory among the other's files."""
+    """Return True if Delta would find the one directory among the other's files."""
     below = path.removeprefix(other.rstrip("/") + "/")
     return below != path and not below.startswith("_")
 

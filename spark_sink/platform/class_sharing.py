@@ -47,7 +47,7 @@ class ClassArchive:
         return self.directory / "classes.jsa"
 
     def fits(self, java: JavaRuntime, jars: Iterable[Path]) -> bool:
-        """True if the archive was made by this Java for these jars. Looks at file times and sizes only."""
+        """Return True if the archive was made by this Java for these jars. Looks at file times and sizes only."""
         made_for = self.directory / "key"
         return self.path.is_file() and made_for.is_file() and made_for.read_text() == key(java, jars)
 

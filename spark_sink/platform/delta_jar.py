@@ -62,7 +62,7 @@ def package(spark: str = pyspark.__version__) -> str:
 
 
 def is_named(given: Mapping[str, str]) -> bool:
-    """True if the user's settings name a jar of Delta."""
+    """Return True if the user's settings name a jar of Delta."""
     names = ("spark.jars", "spark.jars.packages", "spark.driver.extraClassPath")
     return any("delta-spark" in given.get(name, "") for name in names)
 

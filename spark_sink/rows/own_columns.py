@@ -60,7 +60,7 @@ class OwnColumn:
                 return value if _is_list_of_texts(value) else None
 
     def holds(self, value: Json, taken: Json) -> bool:
-        """True if the column has all of the value: `doc` need not have it, too."""
+        """Return True if the column has all of the value: `doc` need not have it, too."""
         if taken is None:
             return False
         if self.config.type == "double":

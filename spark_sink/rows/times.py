@@ -87,7 +87,7 @@ def micros_of(text: str) -> int | None:
 
 
 def is_in_range(micros: int) -> bool:
-    """True if the time lies in the years 1 to 9999."""
+    """Return True if the time lies in the years 1 to 9999."""
     return EARLIEST <= micros <= LATEST
 
 

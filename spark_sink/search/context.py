@@ -65,7 +65,8 @@ class Side:
         self.others = sorted([*self.others, *others], key=_order, reverse=self.is_before)[: _MANY * self.count]
 
     def is_complete(self, distance: int) -> bool:
-        """True if no line is missing. `distance`: from the row's time to what is not read yet, in microseconds."""
+        """Return True if no line is missing. `distance`: from the row's time to what is not read yet, in
+        microseconds."""
         enough = len(self.lines) == self.count
         if self._adjoin() and (enough or (self._begins_file() and not self.is_across)):
             return True
@@ -81,7 +82,7 @@ class Side:
         return [*self.lines, *beyond][: self.count]
 
     def may_be_in(self, piece: Piece) -> bool:
-        """True if a piece may have a line of this side, by its times."""
+        """Return True if a piece may have a line of this side, by its times."""
         bound, time = piece.oldest if self.is_before else piece.newest, _time(self.row)
         return bound is None or (bound <= time + _JITTER if self.is_before else bound >= time - _JITTER)
 

@@ -166,7 +166,7 @@ def bounded(counts: Counter[tuple[int | None, str | None]]) -> Counts:
 
 
 def _counts(answer: pa.Table) -> Counts:
-    """The same of DuckDB's answer, which may have a million values."""
+    """Return the bounded counts of DuckDB's answer, which may have a million values."""
     if answer.num_rows > MAX_GROUPS:
         answer = answer.sort_by([("n", "descending")])
         rest = answer.slice(MAX_GROUPS).group_by("span").aggregate([("n", "sum")]).rename_columns(["span", "n"])

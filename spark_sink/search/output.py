@@ -83,7 +83,7 @@ class Programs:
 
 
 def has_colours(stream: TextIO, environment: Mapping[str, str]) -> bool:
-    """True if the stream is a terminal that shows colours, and the user has not refused them (no-color.org)."""
+    """Return True if the stream is a terminal that shows colours, and the user has not refused them (no-color.org)."""
     return not environment.get("NO_COLOR") and environment.get("TERM") != "dumb" and stream.isatty()
 
 

@@ -174,7 +174,7 @@ def combine(tables: Sequence[SearchedTable]) -> None:
 
 
 def overlaps(part: HasBounds, since: datetime | None, until: datetime | None) -> bool:
-    """True if there may be a row of this time."""
+    """Return True if there may be a row of this time."""
     too_old = since is not None and part.newest is not None and part.newest < micros(since)
     too_new = until is not None and part.oldest is not None and part.oldest > micros(until)
     return not too_old and not too_new

@@ -56,8 +56,8 @@ def buckets(config: SinkConfig) -> Iterator[Location]:
 
 
 def _replaces(probe: Location) -> bool:
-    """True if two commits of one version both succeed. Both writers look for a newer version before they write theirs,
-    so they have to be at it at the same time."""
+    """Return True if two commits of one version both succeed. Both writers look for a newer version before they write
+    theirs, so they have to be at it at the same time."""
     DeltaTable.create(probe.path, _SCHEMA, storage_options=probe.storage_options)
     tables = [DeltaTable(probe.path, storage_options=probe.storage_options) for _ in range(2)]
     with ThreadPoolExecutor(len(tables)) as threads:

@@ -54,7 +54,7 @@ def statistics(footer: parquet.FileMetaData, schema: pa.Schema) -> str:
 
 
 def has_bounds(kind: pa.DataType) -> bool:
-    """True if a file has a minimum and a maximum of columns of this type."""
+    """Return True if a file has a minimum and a maximum of columns of this type."""
     return bool(pa.types.is_integer(kind) or pa.types.is_string(kind) or _is_time(kind) or pa.types.is_date32(kind))
 
 

@@ -74,7 +74,7 @@ def mend_table(path: str, note: Callable[[str], None]) -> None:
 
 
 def mend_checkpoint(path: str, note: Callable[[str], None]) -> None:
-    """The same for the checkpoint of the sink's query."""
+    """Delete what a power cut has torn of the checkpoint of the sink's query. Raises SinkError."""
     _mend(path, drop_torn_checkpoint, note)
 
 
@@ -129,7 +129,7 @@ def _torn_log(table: Path) -> Iterator[Path]:
 
 
 def drop_torn_checkpoint(checkpoint: Path) -> Iterator[str]:
-    """The same for the checkpoint of a query."""
+    """Delete the torn files of a query's checkpoint, and yield their names. Raises OSError."""
     offsets, commits = _numbers(checkpoint / "offsets"), _numbers(checkpoint / "commits")
     if offsets and max(offsets) not in commits and not _is_offsets(checkpoint / "offsets" / str(max(offsets))):
         yield from _drop(checkpoint / "offsets", str(max(offsets)))
@@ -172,12 +172,12 @@ def _numbers(directory: Path) -> set[int]:
 
 
 def _is_commit(path: Path) -> bool:
-    """False, too, for a compaction whose files are torn: it has no rows that others do not have."""
+    """Return False, too, for a compaction whose files are torn: it has no rows that others do not have."""
     return _holds(path, lambda text: all(_is_intact(path.parents[1], json.loads(line)) for line in text.splitlines()))
 
 
 def _is_whole(file: Path) -> bool:
-    """False for a file of a log that no one can read. Of a commit that is old, the data files may be deleted."""
+    """Return False for a file of a log that no one can read. Of a commit that is old, the data files may be deleted."""
     if _COMMIT.fullmatch(file.name):
         return _holds(file, lambda text: all(isinstance(json.loads(line), dict) for line in text.splitlines()))
     return file.suffix != ".parquet" or _is_parquet(file)
@@ -196,7 +196,7 @@ def _is_json(path: Path) -> bool:
 
 
 def _is_versioned(path: Path) -> bool:
-    """True for a file of a query's checkpoint: a version, and JSON on the other lines."""
+    """Return True for a file of a query's checkpoint: a version, and JSON on the other lines."""
     return _holds(path, lambda text: text[0] == "v" and bool([json.loads(line) for line in text.splitlines()[1:]]))
 
 

@@ -137,7 +137,7 @@ class TableSnapshot:
         return rows.cast(pa.schema([field.with_type(_plain(field.type)) for field in rows.schema]))
 
     def has_rows_of(self, topics: Iterable[str]) -> bool:
-        """True if a row came from one of the topics. Reads no more files than their statistics require."""
+        """Return True if a row came from one of the topics. Reads no more files than their statistics require."""
         names = ", ".join(map(literal, topics))
         if self.is_empty or not names:
             return False

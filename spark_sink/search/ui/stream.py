@@ -78,7 +78,7 @@ class Stream:
             self._changed.notify_all()
 
     def check(self, seconds: float = 0) -> None:
-        """Raises Left, also if the client leaves within so many seconds."""
+        """Raise Left if the client has left, or leaves within the given seconds."""
         if self._left.wait(seconds):
             raise Left
 

@@ -10,7 +10,7 @@ from log_shipper.spark_sink.options.tables import TableConfig
 
 
 def sink_config(directory: Path, **changes: object) -> SinkConfig:
-    """A valid configuration with its paths below the directory."""
+    """Return a valid configuration with its paths below the directory."""
     config = SinkConfig(
         kafka=KafkaSource(hosts=("127.0.0.1:9092",), topics=("logs",)),
         table=TableConfig(path=str(directory / "lines")),

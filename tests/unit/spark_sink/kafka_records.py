@@ -18,7 +18,7 @@ def records(
     topics: tuple[str, ...] = ("logs",),
     headers: Mapping[str, Headers] = MappingProxyType({}),
 ) -> DataFrame:
-    """The key is the name, the offset the place in the list; the topics come in turn. `headers`: by name."""
+    """Return records whose key is the name and whose offset is the place in the list, in alternating topics."""
     rows = [
         (name.encode(), value, headers.get(name), topics[index % len(topics)], index % 3, index, NOW, 0)
         for index, (name, value) in enumerate(values)

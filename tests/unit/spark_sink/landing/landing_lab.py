@@ -173,7 +173,7 @@ class LandingLab:
     # The process.
 
     def start(self) -> None:
-        """A process starts: everything that it knows, it has read."""
+        """Start a process, which knows only what it has read."""
         path = Path(self.config.checkpoint.path)
         mend_checkpoint(str(path), self.logged.append)
         self.checkpoint = Checkpoint(str(path))

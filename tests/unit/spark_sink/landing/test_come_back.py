@@ -33,7 +33,7 @@ def with_all(lab: LandingLab) -> None:
 
 
 def land(lab: LandingLab, moment: str) -> None:
-    """A batch that is killed at that moment, and what comes after it; "" is none."""
+    """Kill a batch at that moment and continue after it; "" kills none."""
     if moment:
         with pytest.raises(Killed):
             lab.land(moment)

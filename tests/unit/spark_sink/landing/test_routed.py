@@ -82,6 +82,6 @@ def test_bad_records_alone_do_not_show_where_the_tables_of_a_template_end(routed
 
 
 def lose(lab: LandingLab) -> None:
-    """The volume that the marks and the checkpoint were on."""
+    """Lose the volume of the marks and the checkpoint."""
     shutil.rmtree(lab.config.state_path)
     shutil.rmtree(lab.config.checkpoint.path)

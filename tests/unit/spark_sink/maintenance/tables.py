@@ -101,7 +101,7 @@ def partition_mark(partition: int, landing: int, end: int, days_ago: float = 0.0
 
 
 def age(table: Table, days: float) -> None:
-    """Makes all that has happened to the table so far happen days earlier: its log says so, and its files' times."""
+    """Make the table's history days older, in its log and in its files' times."""
     earlier = round(days * 86400 * 1000)
     for log in Path(table.path, "_delta_log").glob("*.json"):
         written = re.sub(
@@ -129,7 +129,7 @@ def messages(table: Table) -> list[str]:
 
 
 def rows_of(table: Table, query: str) -> list[Any]:
-    """The rows of an answer; of one column its values."""
+    """Return the rows of an answer, or the values of a single column."""
     answer = table.snapshot().select(query)
     return (
         answer.column(0).to_pylist() if answer.num_columns == 1 else [tuple(row.values()) for row in answer.to_pylist()]

@@ -40,7 +40,7 @@ def not_required(lab: LandingLab) -> None:
 
 
 def repair(lab: LandingLab, reason: str = "level", dry_run: bool = False, dies: str = "") -> str:
-    """What the last message is."""
+    """Run the repair and return its last message."""
     out = io.StringIO()
     logs.set_up(text=False, out=out)
     writer = open_writer(LocalTasks(), lab.config, lambda: OpenStand(lab.kafka), lambda: lab.now, lab.logged.append)

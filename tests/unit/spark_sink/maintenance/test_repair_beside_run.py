@@ -34,7 +34,7 @@ def lab(tmp_path: Path) -> LandingLab:
 
 
 def repair(lab: LandingLab) -> BatchWriter:
-    """The command, when it has read what has landed."""
+    """Return the command after it has read what has landed."""
     return open_writer(LocalTasks(), lab.config, lambda: OpenStand(lab.kafka), lambda: lab.now, lab.logged.append)
 
 

@@ -110,7 +110,8 @@ def test_a_table_feature_that_prevents_it_is_named(tmp_path: Path) -> None:
 
 
 def test_where_a_removal_would_not_count_nothing_is_deleted(tmp_path: Path) -> None:
-    """deltalake would write another path than Delta's Java has added: a rewritten file would be there beside it."""
+    """The library deltalake would write another path than Delta's Java has added: a rewritten file would be there
+    beside it."""
     table = Table(Location(str(tmp_path / "view")))
     rows = pa.table({"date": ["2026-11-10", "2026-11-15"], "host": ["x", "x"]})
     write_deltalake(table.path, rows, partition_by=["host"])

@@ -20,7 +20,7 @@ READ = "import sys; sys.stdin.buffer.read(); "
 
 @contextmanager
 def rounds(lab: LandingLab, clock: ManualClock, *command: str) -> Iterator[tuple[Rounds, list[bool]]]:
-    """Rounds that run the command, if one is given, and the results of those that have ended."""
+    """Return rounds that run the command, if one is given, and the results of those that have ended."""
     results: list[bool] = []
     started = Rounds(lab.config, results.append, clock.monotonic)
     if command:

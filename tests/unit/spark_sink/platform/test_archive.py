@@ -26,7 +26,7 @@ SIGNER = {"aws_msk_iam_sasl_signer", "botocore"}  # an extra of its own
 
 
 def imported() -> set[str]:
-    """The modules of others that the sink imports."""
+    """Return the third-party modules that the sink imports."""
     names: set[str] = set()
     for path in [path for package in OURS for path in (ROOT / package.removeprefix("log_shipper.")).rglob("*.py")]:
         for node in ast.walk(ast.parse(path.read_text())):

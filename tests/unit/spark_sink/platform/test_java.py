@@ -11,7 +11,7 @@ VECTOR = "jdk.incubator.vector@21"
 
 
 def install(home: Path, version: str = "21", modules: str = VECTOR) -> Path:
-    """A Java in `home/bin/java`; as the real one it tells its properties on stderr and its modules on stdout."""
+    """Create a Java in `home/bin/java`; like the real one it prints properties on stderr and modules on stdout."""
     java = home / "bin" / "java"
     java.parent.mkdir(parents=True)
     properties = f"    java.home = {home}\\n    java.specification.version = {version}"
@@ -82,7 +82,7 @@ def test_the_java_of_the_wheel_comes_last_and_in_a_wrapper(tmp_path: Path) -> No
 
 
 def echoing(tmp_path: Path) -> Path:
-    """A Java that prints its process id and its arguments, one a line."""
+    """Create a Java that prints its process id and its arguments, one per line."""
     java = tmp_path / "with space" / "java"
     java.parent.mkdir()
     java.write_text('#!/bin/sh\necho $$\nfor each do echo "$each"; done\n')

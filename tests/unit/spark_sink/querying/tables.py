@@ -87,7 +87,7 @@ class Tables:
         self._land([(f"{DAY} 09:30:00", "no JSON"), (f"{DAY} 09:31:00", "nor this"), (f"{DAY} 09:30:00", "{}")])
 
     def here(self, text: str) -> str:
-        """What the page says, of these tables."""
+        """Return the page's text with these tables."""
         return text.replace("/data/logs", str(self.path))
 
     def _land(self, sent: list[tuple[str, str]]) -> None:

@@ -28,7 +28,7 @@ def conversion(
 
 
 def kafka_records(values: Sequence[bytes | None], headers: Sequence[Headers | None] | None = None) -> KafkaRecords:
-    """The offset is the place in the list."""
+    """Convert the records; the offset is the place in the list."""
     count = len(values)
     keys = [str(index).encode() for index in range(count)]
     return KafkaRecords("logs", 2, range(count), [KAFKA_MS] * count, keys, values, headers or [None] * count)

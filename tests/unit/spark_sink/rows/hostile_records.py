@@ -245,7 +245,7 @@ def _members(chance: random.Random) -> HostileRecord:
 
 
 def _mutated(chance: random.Random) -> HostileRecord:
-    """Some bytes of a good record are others, missing, or there twice."""
+    """Replace, remove or double some bytes of a good record."""
     value = bytearray((_agents if chance.random() < 0.5 else _members)(chance).value or b"")
     for _ in range(chance.randrange(1, 4)):
         start = chance.randrange(len(value) + 1)
@@ -264,7 +264,7 @@ def _mutated(chance: random.Random) -> HostileRecord:
 
 
 def _text(chance: random.Random) -> HostileRecord:
-    """The value is the message, and the rest is in headers."""
+    """Return a record whose value is the message, with the rest in headers."""
     names = [name for name in PLACE if chance.random() < 0.93]
     good = chance.random() < 0.6
     headers = [(name, PLACE[name][0] if good else chance.choice(PLACE[name])) for name in names]

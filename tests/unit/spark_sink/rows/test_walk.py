@@ -82,7 +82,7 @@ def cut(document: Any, steps: list[str], kind: str) -> Any:
 
 
 def is_beyond(value: bytes) -> bool:
-    """True if the other parser knows less: half of a surrogate pair, numbers beyond doubles, very deep lists."""
+    """Return True if the other parser knows less: half of a surrogate pair, numbers beyond doubles, very deep lists."""
     return b"\\ud" in value.lower() or b"999" in value or value.startswith(b"[[[") or b"\\u0040" in value
 
 

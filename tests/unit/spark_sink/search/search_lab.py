@@ -30,7 +30,8 @@ Row = dict[str, Any]
 
 
 def line(message: str | None, second: float = 0, **more: Any) -> Row:
-    """A row of web-1's app.log, `second` seconds after noon, 10 bytes long; `number` is its place in the file."""
+    """Return a row of web-1's app.log, `second` seconds after noon, 10 bytes long; `number` is its place in the
+    file."""
     ts = more.pop("ts", NOON + timedelta(seconds=second))
     offset = 10 * more.pop("number", round(second))
     row = {

@@ -66,7 +66,7 @@ class Table:
         return (log or self.log).append(self.write(lines(*offsets)), TxnId("q", batch))
 
     def second_process(self) -> CommitLog:
-        """The log as another process has it, which read the table now."""
+        """Return the log of another process, which has read the table just now."""
         table = self.location.open()
         assert table is not None
         return CommitLog(self.location, table)

@@ -60,7 +60,7 @@ class UnansweredLog(CommitLog):
 
 
 def interrupted(table: Table, *interruptions: Callable[[], object]) -> InterruptedLog:
-    """A log whose first writes are interrupted, one by each of these."""
+    """Return a log whose first writes are interrupted, one by each of these."""
     pending = list(interruptions)
     return InterruptedLog(table.location, table.second_process().table, lambda: pending and pending.pop(0)())
 

@@ -72,7 +72,7 @@ def read(request: pytest.FixtureRequest, spark: SparkSession, table: Table) -> R
 
 
 def file_of(table: Table, offset: int) -> Path:
-    """The file of one line."""
+    """Return the file of one line."""
     result = pa.table(DeltaTable(str(table.path)).get_add_actions(flatten=True)).to_pylist()
     (path,) = [str(action["path"]) for action in result if action["min.offset"] == offset]
     return table.path / path
@@ -169,7 +169,7 @@ def test_batches_follow_what_delta_changes(table: Table, spark: SparkSession, st
 
 
 def compact(path: Path, day: date | None = None) -> tuple[int, int]:
-    """Returns how many files were replaced, and by how many."""
+    """Replace files, and return how many were replaced by how many."""
     compacted = optimize.compact(StoredTable(Location(str(path))), day, optimize.TARGET)
     return compacted.files_before, compacted.files_after
 

@@ -93,7 +93,7 @@ def test_a_commit_that_cannot_be_written_is_an_error_and_no_conflict(table: Tabl
 
 
 def test_paths_that_java_writes_otherwise_than_deltalake_are_left_alone(table: Table) -> None:
-    """deltalake would add the new file, and the removal would be of a path that no one has added."""
+    """The library deltalake would add the new file, and the removal would be of a path that no one has added."""
     view = Table(Location(f"{table.path}-view"))
     write_deltalake(view.path, pa.table({"host": ["a", "b c", "x"], "n": [1, 2, 3]}), partition_by=["host"])
     log = Path(view.path, "_delta_log", f"{0:020}.json")

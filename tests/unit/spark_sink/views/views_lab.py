@@ -124,7 +124,7 @@ class ViewsLab:
         return kept
 
     def logged(self, *levels: str) -> list[str]:
-        """The messages; of these levels only, if any are named."""
+        """Return the messages, of these levels only if any are named."""
         records = map(json.loads, self.out.getvalue().splitlines())
         return [record["message"] for record in records if not levels or record["log.level"] in levels]
 

@@ -18,7 +18,7 @@ class TableFiles:
     rows: int = 0
     _dates: dict[str, str] = field(default_factory=dict)
 
-    def take(self, commit: str) -> None:
+    def add_commit(self, commit: str) -> None:
         for line in commit.splitlines():
             action = json.loads(line)
             if (add := action.get("add")) is not None:

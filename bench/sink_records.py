@@ -40,7 +40,7 @@ def partition_of(file_id: str) -> int:
     return int(file_id, 16) % PARTITIONS
 
 
-def hastened(start: datetime, factor: float) -> Callable[[], datetime]:
+def sped_up_clock(start: datetime, factor: float) -> Callable[[], datetime]:
     """Return a clock that is at `start` now, and runs `factor` times as fast as others."""
     started = time.monotonic()
     return lambda: start + timedelta(seconds=(time.monotonic() - started) * factor)
@@ -91,7 +91,7 @@ def main() -> None:
     parser.add_argument("--begin", type=datetime.fromisoformat, default=datetime.now(UTC), help="the records' time")
     parser.add_argument("--hasten", type=float, default=1.0, metavar="FACTOR", help="how fast their time passes")
     given = parser.parse_args()
-    clock = hastened(given.begin, given.hasten)
+    clock = sped_up_clock(given.begin, given.hasten)
     produce(given.bootstrap, given.topic, given.count, given.bad_every, given.rate, clock)
 
 

@@ -86,7 +86,7 @@ class Soak:
         while True:
             batches += self._job.batches()
             for commit in self._commits.new():
-                self.files.take(commit)
+                self.files.add_commit(commit)
             self._maintaining.step()
             if (left := deadline - time.monotonic()) <= 0:
                 return batches

@@ -116,7 +116,7 @@ class Broker:
             self._process.wait()
             self._forget()
 
-    def disown(self) -> None:
+    def leave_running(self) -> None:
         """Leave the process running: `stop` does nothing from now on."""
         self._forget()
 

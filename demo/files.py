@@ -18,7 +18,7 @@ class LineCount:
     position: int = 0
     lines: int = 0
 
-    def upto(self, handle: int, position: int) -> int:
+    def count_to(self, handle: int, position: int) -> int:
         while self.position < position:
             data = os.pread(handle, min(CHUNK, position - self.position), self.position)
             if not data:
@@ -84,10 +84,10 @@ class LogFiles:
         states = {(state.device, state.inode): state for state in registry.values()}
         written = read = acknowledged = 0
         for key, file in self.by_key.items():
-            written += file.written.upto(file.handle, file.size)
+            written += file.written.count_to(file.handle, file.size)
             if (state := states.get(key)) is not None:
-                read += file.read.upto(file.handle, max(state.size_seen, state.position))
-                acknowledged += file.acknowledged.upto(file.handle, state.position)
+                read += file.read.count_to(file.handle, max(state.size_seen, state.position))
+                acknowledged += file.acknowledged.count_to(file.handle, state.position)
         return Counts(written, read, acknowledged)
 
     def close(self) -> None:

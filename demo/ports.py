@@ -41,7 +41,7 @@ class Ports:
                     ports.append(port)
         return ports
 
-    def take(self, first: int) -> bool:
+    def reserve(self, first: int) -> bool:
         """Return True if the block that begins at the port is this process's from now on."""
         mark = socket.socket(socket.AF_UNIX)
         try:
@@ -63,7 +63,7 @@ class Ports:
         below = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
         blocks = range(FIRST, (below if below > FIRST + 1000 else 32_768) - BLOCK, BLOCK)
         for first in random.sample(blocks, len(blocks)):
-            if self.take(first):
+            if self.reserve(first):
                 return range(first, first + BLOCK)
         raise NoPorts(f"other processes have all ports from {FIRST} to {blocks[-1] + BLOCK - 1}: end some of them")
 

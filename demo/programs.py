@@ -56,7 +56,7 @@ class Programs:
         while self._running:
             end(self._running.pop().process, HASTE)
 
-    def disown(self) -> None:
+    def leave_running(self) -> None:
         """Leave the processes running: `end_all` does nothing from now on."""
         self._running.clear()
 

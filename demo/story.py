@@ -198,7 +198,7 @@ class Story:
         self._wait_until(lambda: b"http://" in announced.read_bytes(), "the search page is not served")
         broker = [self._broker.pid] if self._broker.pid is not None else []
         write_scripts(self._site.folder, [*reversed(self._programs.pids), *broker])
-        self._programs.disown()
-        self._broker.disown()
+        self._programs.leave_running()
+        self._broker.leave_running()
         self._screen.write()
         self._screen.write(how_to_look(self._site, self._broker.bootstrap))

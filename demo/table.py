@@ -57,12 +57,12 @@ class TableReader:
             # By Arrow: DuckDB itself makes a time of Python's only with pytz.
             return Answer(columns, list(zip(*(column.to_pylist() for column in answer.to_arrow_table()), strict=True)))
 
-    def messages(self, upto: dict[int, int]) -> list[Arrived]:
+    def messages(self, count_to: dict[int, int]) -> list[Arrived]:
         """Return each row from before these offsets of the topic."""
         return [
             Arrived((device, inode), offset, length, message)
             for device, inode, offset, length, message, partition, kafka_offset in self.query(MESSAGES).rows
-            if kafka_offset < upto.get(partition, 0)
+            if kafka_offset < count_to.get(partition, 0)
         ]
 
     def rows(self) -> Answer:

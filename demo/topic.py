@@ -61,18 +61,18 @@ class TopicReader:
             for number in self.partitions
         }
 
-    def lines(self, upto: dict[int, int]) -> int:
+    def lines(self, count_to: dict[int, int]) -> int:
         """Return how many lines lie before these offsets, as far as they were read here."""
         return sum(
-            partition.lines_upto[min(upto.get(number, 0), len(partition.messages))]
+            partition.lines_upto[min(count_to.get(number, 0), len(partition.messages))]
             for number, partition in self.partitions.items()
         )
 
-    def messages(self, upto: dict[int, int]) -> list[Arrived]:
+    def messages(self, count_to: dict[int, int]) -> list[Arrived]:
         return [
             message
             for number, partition in self.partitions.items()
-            for message in partition.messages[: upto.get(number, 0)]
+            for message in partition.messages[: count_to.get(number, 0)]
         ]
 
     def close(self) -> None:

@@ -152,14 +152,14 @@ class Job:
         def missing() -> list[str]:
             names = topics.missing(self._config.kafka, admin, deleted)
             self._progress.metrics.topics_missing.set(len(names))
-            self._progress.observations.waiting(names)
+            self._progress.observations.set_missing(names)
             return names
 
         return topics.wait_for(missing, logger.info, self._pause)
 
     def _pause(self) -> bool:
         self._progress.metrics.alive()  # it waits; it is not stalled
-        self._service.waiting()
+        self._service.report_waiting()
         return self._stopping.wait(TOPIC_SECONDS)
 
     def _land(self, admin: Admin, deleted: DeletedTopics) -> None:
@@ -201,7 +201,7 @@ class Job:
         writer.garbage.keep()
         ends = None if limits is None else limits.ends
         planned = planning.resume(self._planned(writer), writer.marks.ends, partitions)
-        self._stream(batches, PlannerOptions.of(self._config, planned, writer.marks.topics, ends))
+        self._stream(batches, PlannerOptions.from_config(self._config, planned, writer.marks.topics, ends))
         group.close()
 
     def _latest(self, admin: Admin, ends: Offsets) -> Offsets:

@@ -37,7 +37,7 @@ class Service:
         self._is_watched = bool(notifier)
         self._status = ""
 
-    def waiting(self) -> None:
+    def report_waiting(self) -> None:
         """Report, repeatedly, that the start waits for topics. That may take days, so the service counts as started."""
         self._step(lambda: WAITING)
 

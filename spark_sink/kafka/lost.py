@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Lost:
+class LostRange:
     """A range of offsets that are missing: `first`, `last`, and all between them."""
 
     topic: str

@@ -26,7 +26,7 @@ class OffsetRange:
         return self.topic, self.partition
 
 
-def between(starts: Offsets, ends: Offsets) -> list[OffsetRange]:
+def ranges_between(starts: Offsets, ends: Offsets) -> list[OffsetRange]:
     """Return a range for each partition that has offsets in between, in order of topic and partition. One without a
     start begins at 0; so does one that ends before its start: its topic was re-created."""
     ranges = []
@@ -36,7 +36,7 @@ def between(starts: Offsets, ends: Offsets) -> list[OffsetRange]:
     return [offsets for offsets in ranges if len(offsets)]
 
 
-def shares(ranges: list[OffsetRange], most: int, least: int) -> list[list[OffsetRange]]:
+def split_into_shares(ranges: list[OffsetRange], most: int, least: int) -> list[list[OffsetRange]]:
     """Return the ranges in at most `most` shares of equal size, cut where a share is full; fewer, where one would have
     less than `least` offsets."""
     total = sum(map(len, ranges))

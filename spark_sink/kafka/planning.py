@@ -151,7 +151,9 @@ class PlannerOptions:
     ids: Mapping[str, str]
 
     @classmethod
-    def of(cls, config: SinkConfig, planned: Offsets, ids: Mapping[str, str], ends: Offsets | None) -> "PlannerOptions":
+    def from_config(
+        cls, config: SinkConfig, planned: Offsets, ids: Mapping[str, str], ends: Offsets | None
+    ) -> "PlannerOptions":
         """Return the options of a run. `ends`: where it ends, None without an end. Then only, a batch waits for its
         least number of records: the remainder before an end may be smaller."""
         least = config.min_offsets_per_trigger if ends is None else 0

@@ -15,7 +15,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.kafka.failures import translate
-from log_shipper.spark_sink.kafka.lost import Lost
+from log_shipper.spark_sink.kafka.lost import LostRange
 from log_shipper.spark_sink.kafka.offset_ranges import OffsetRange
 
 RECORDS = 10_000  # that one call returns at most
@@ -41,7 +41,7 @@ class RangeReader:
     may_lose: bool = False
     patience: float = PATIENCE_SECONDS
     clock: Callable[[], float] = time.monotonic
-    lost: list[Lost] = field(default_factory=list, init=False)
+    lost: list[LostRange] = field(default_factory=list, init=False)
     _next: int = field(default=0, init=False)  # the next offset to be read
     _last_answer: float = field(default=0.0, init=False)  # when something came last
     _last_look: float = field(default=0.0, init=False)  # when the topic was looked for last
@@ -107,7 +107,7 @@ class RangeReader:
         return min(first, offsets.end) if first > self._next else offsets.end
 
     def _skip(self, offsets: OffsetRange, until: int) -> None:
-        self.lost.append(Lost(*offsets.place, self._next, until - 1))
+        self.lost.append(LostRange(*offsets.place, self._next, until - 1))
         self._next = until
 
     def _doubt(self, offsets: OffsetRange) -> None:

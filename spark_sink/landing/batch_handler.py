@@ -11,7 +11,7 @@ from typing import Protocol
 
 from log_shipper.spark_sink.errors import SinkError, translate
 from log_shipper.spark_sink.kafka.bounds import Bounds
-from log_shipper.spark_sink.kafka.offset_ranges import between
+from log_shipper.spark_sink.kafka.offset_ranges import ranges_between
 from log_shipper.spark_sink.kafka.offsets import Offsets
 from log_shipper.spark_sink.landing.batch_writer import BatchResult, BatchWriter
 from log_shipper.spark_sink.storage.checkpoint import Checkpoint
@@ -84,7 +84,7 @@ class BatchHandler:
         self._note_new_topics({topic for topic, _ in ends})
         if self.bounds is not None:
             ends = self.bounds.cut(ends, starts)
-        result = self.writer.land(between(starts, ends), ends, name)
+        result = self.writer.land(ranges_between(starts, ends), ends, name)
         repeated = name is Unnamed.NAME_IS_USED and not result.rows + result.bad + result.tombstones
         self.on_landed(replace(result, batch=batch, repeated=repeated))
         if self.bounds is not None and self.bounds.reached(self.writer.marks.ends):

@@ -21,7 +21,7 @@ from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 
-from log_shipper.spark_sink.kafka.lost import Lost
+from log_shipper.spark_sink.kafka.lost import LostRange
 from log_shipper.spark_sink.kafka.offset_ranges import OffsetRange
 from log_shipper.spark_sink.kafka.offsets import Partition
 from log_shipper.spark_sink.landing.bad_records import TOMBSTONE, BadByCause
@@ -29,7 +29,7 @@ from log_shipper.spark_sink.landing.guard import check_unknown, check_version
 from log_shipper.spark_sink.landing.marks import REPAIRING, File, Mark, Marks, rows_of
 from log_shipper.spark_sink.landing.orphaned_rows import OrphanedRows
 from log_shipper.spark_sink.landing.range_tasks import BatchLines, RangeTasks, WrittenBatch
-from log_shipper.spark_sink.landing.repeats import Search, exact, file_of, mark_of, suspects
+from log_shipper.spark_sink.landing.repeats import RepeatSearch, exact, file_of, mark_of, suspects
 from log_shipper.spark_sink.landing.sink_tables import SinkTables
 from log_shipper.spark_sink.landing.staged import Staged
 from log_shipper.spark_sink.landing.stages import Stage, Stopwatch
@@ -122,7 +122,7 @@ class BatchWriter:
             tables=sum(result.version is not None for result in landed),
             ends=ends,
             causes=causes,
-            stages=self.stopwatch.take(),
+            stages=self.stopwatch.take_times(),
             records=written.records,
         )
 
@@ -147,7 +147,7 @@ class BatchWriter:
         versions = {table.path: REPAIRING for table in self.tables.known(self.marks)}
         self._save_marks([], versions, {}, Unnamed.NOT_A_BATCH)
 
-    def settle(self, ends: Mapping[Partition, int]) -> None:
+    def finish_repair(self, ends: Mapping[Partition, int]) -> None:
         """Save the versions of all tables as they are now, and these ends: the repair has ended."""
         versions = {table.path: self.tables.log(table.path).refresh() for table in self.tables.known(self.marks)}
         self.marks.versions.clear()
@@ -172,7 +172,7 @@ class BatchWriter:
         self._check_unchanged(staged)
         with self.stopwatch.measure("repeats"):
             staged, files = self._remove_orphaned(staged, lines)
-            asked = suspects(files, self.marks.of(path)) if self.tables.config.dedupe.enabled else []
+            asked = suspects(files, self.marks.of_table(path)) if self.tables.config.dedupe.enabled else []
             now, count = self.clock(), staged.count
             if asked:
                 staged = self._remove_repeats(staged, asked, now)
@@ -220,7 +220,7 @@ class BatchWriter:
         """Return the rows that are new."""
         today = datetime.fromtimestamp(now, UTC)
         forgotten = today - timedelta(seconds=self.tables.config.dedupe.forget_after) + timedelta(days=1)
-        search = Search(asked, self.marks.of(staged.path), forgotten.date(), today.date())
+        search = RepeatSearch(asked, self.marks.of_table(staged.path), forgotten.date(), today.date())
         repeats = search.repeats(staged, self.tables.newest(staged.path))
         return staged.without(repeats, self.ranges.tasks)
 
@@ -268,13 +268,13 @@ class BatchWriter:
         self.marks.appends = turn
 
 
-def lost_rows(missing: Sequence[Lost], seconds: float) -> pa.Table:
+def lost_rows(missing: Sequence[LostRange], seconds: float) -> pa.Table:
     """Return the rows of the dead letter that say which offsets were lost, as of `seconds` of the epoch."""
     now = datetime.fromtimestamp(seconds, UTC)
     return pa.Table.from_pylist([{**_lost_row(lost), "at": now} for lost in missing], BAD_SCHEMA)
 
 
-def _lost_row(lost: Lost) -> dict[str, str | int]:
+def _lost_row(lost: LostRange) -> dict[str, str | int]:
     return {
         "reason": f"lost before being read: {lost}",
         "topic": lost.topic,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from log_shipper.spark_sink.errors import Refused
-from log_shipper.spark_sink.kafka.offset_ranges import OffsetRange, between
+from log_shipper.spark_sink.kafka.offset_ranges import OffsetRange, ranges_between
 from log_shipper.spark_sink.kafka.offsets import Offsets, Partition
 from log_shipper.spark_sink.options.model import SinkConfig
 from log_shipper.spark_sink.storage.checkpoint import Checkpoint
@@ -49,7 +49,7 @@ def find(
         return DeletedTopics()
     starts = {**checkpoint.ends(checkpoint.last_committed()), **landed()}
     ends = {place: end for place, end in planned.items() if place[0] in missing and starts.get(place, 0) < end}
-    return DeletedTopics(tuple(between(starts, ends)))
+    return DeletedTopics(tuple(ranges_between(starts, ends)))
 
 
 def check(deleted: DeletedTopics, config: SinkConfig, log: Callable[[str], None]) -> None:

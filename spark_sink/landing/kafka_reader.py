@@ -11,7 +11,7 @@ from confluent_kafka import Consumer, Message
 
 from log_shipper.runtime.kafka.headers import take_out_unreadable_headers
 from log_shipper.spark_sink.kafka.client import ClientOptions, consumer
-from log_shipper.spark_sink.kafka.lost import Lost
+from log_shipper.spark_sink.kafka.lost import LostRange
 from log_shipper.spark_sink.kafka.offset_ranges import OffsetRange
 from log_shipper.spark_sink.kafka.range_reader import RangeReader
 from log_shipper.spark_sink.rows.batches import KafkaRecords
@@ -26,7 +26,7 @@ class KafkaReader:
         self._reader = reader
 
     @property
-    def lost(self) -> Sequence[Lost]:
+    def lost(self) -> Sequence[LostRange]:
         return self._reader.lost
 
     def read(self, offsets: OffsetRange) -> Iterator[KafkaRecords]:

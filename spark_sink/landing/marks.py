@@ -81,7 +81,7 @@ class Marks:
         """The number of the next append. It exceeds those of the rows also where the fold has forgotten the last."""
         return max(self.appends, self.turn) + 1
 
-    def of(self, table: str) -> Mapping[File, Mark]:
+    def of_table(self, table: str) -> Mapping[File, Mark]:
         return self.files.get(table, {})
 
     def note_file(self, table: str, file: File, mark: Mark) -> None:

@@ -35,7 +35,7 @@ class OrphanedRows:
     for them now. `tables`: the paths of those that have any. `last`: the last offset of one in each partition. `files`:
     those whose marks in memory are new because of orphaned rows, and are not saved yet."""
 
-    places: Places = field(default_factory=Places.of)
+    places: Places = field(default_factory=Places.from_rows)
     tables: set[str] = field(default_factory=set)
     last: dict[Partition, int] = field(default_factory=dict)
     files: list[tuple[str, File]] = field(default_factory=list)
@@ -43,7 +43,7 @@ class OrphanedRows:
     def forget_passed(self, ends: Mapping[Partition, int]) -> None:
         """Forget all orphaned rows when every partition has been read beyond the last one."""
         if self.tables and all(ends.get(partition, 0) > last for partition, last in self.last.items()):
-            self.places = Places.of()
+            self.places = Places.from_rows()
             self.tables.clear()
 
     def add(self, path: str, places: Places) -> bool:
@@ -73,7 +73,7 @@ def find(
 
 
 def _places(snapshot: TableSnapshot, source: str) -> Places:
-    return Places.of(snapshot.stream(f"SELECT {PLACE_SQL} {source}"))
+    return Places.from_rows(snapshot.stream(f"SELECT {PLACE_SQL} {source}"))
 
 
 def _ends_by_topic(ends: Mapping[Partition, int], topics: Iterable[str]) -> EndsByTopic:

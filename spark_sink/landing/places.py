@@ -27,7 +27,7 @@ class Places:
     rows: pa.Table
 
     @classmethod
-    def of(cls, parts: Iterable[pa.Table | pa.RecordBatch] = ()) -> "Places":
+    def from_rows(cls, parts: Iterable[pa.Table | pa.RecordBatch] = ()) -> "Places":
         """Return the places of rows, which have at least the columns of PLACE."""
         return cls(pa.concat_tables([_SCHEMA.empty_table(), *map(_places, parts)]))
 
@@ -37,7 +37,7 @@ class Places:
     def __len__(self) -> int:
         return int(self.rows.num_rows)
 
-    def among(self, rows: pa.Table) -> pa.Table:
+    def select(self, rows: pa.Table) -> pa.Table:
         """Return the rows at these places, in their order."""
         return rows.take(self._joined(rows, "left semi"))
 

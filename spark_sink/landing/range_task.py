@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Protocol
 
-from log_shipper.spark_sink.kafka.lost import Lost
+from log_shipper.spark_sink.kafka.lost import LostRange
 from log_shipper.spark_sink.kafka.offset_ranges import OffsetRange
 from log_shipper.spark_sink.kafka.offsets import Partition
 from log_shipper.spark_sink.landing import bad_records
@@ -35,7 +35,7 @@ class RecordReader(Protocol):
     """Reads the records of ranges. `KafkaReader` is the implementation."""
 
     @property
-    def lost(self) -> Sequence[Lost]:
+    def lost(self) -> Sequence[LostRange]:
         """The offsets that Kafka did not have any more, of all ranges that were read."""
         ...
 
@@ -86,7 +86,7 @@ class TaskResult:
 
     lines: Mapping[str, WrittenTable]
     bad: tuple[DataFile, ...]
-    lost: tuple[Lost, ...]
+    lost: tuple[LostRange, ...]
     causes: BadByCause = field(default_factory=dict)
     records: ByPartition = field(default_factory=dict)
 
@@ -131,7 +131,7 @@ class _Writing:
             for summary in summaries:
                 merge(known, summary)
 
-    def close(self, lost: tuple[Lost, ...]) -> TaskResult:
+    def close(self, lost: tuple[LostRange, ...]) -> TaskResult:
         files = {path: tuple(writer.close()) for path, writer in self._writers.items()}
         bad = files.pop(self._tables.dead_letter, ())
         lines = {path: WrittenTable(written, self._summaries.get(path, {})) for path, written in files.items()}

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from log_shipper.spark_sink.kafka.lost import Lost
-from log_shipper.spark_sink.kafka.offset_ranges import OffsetRange, shares
+from log_shipper.spark_sink.kafka.lost import LostRange
+from log_shipper.spark_sink.kafka.offset_ranges import OffsetRange, split_into_shares
 from log_shipper.spark_sink.kafka.offsets import Partition
 from log_shipper.spark_sink.landing import bad_records
 from log_shipper.spark_sink.landing.bad_records import BadRecords
@@ -33,7 +33,7 @@ MAX_OFFSETS = 5_000_000
 
 def parts_of(ranges: Sequence[OffsetRange], cores: int) -> list[list[OffsetRange]]:
     """Return what each task of a batch reads: one for each core, or more of them for a very large batch."""
-    return shares(list(ranges), max(cores, -(-sum(map(len, ranges)) // MAX_OFFSETS)), MIN_OFFSETS)
+    return split_into_shares(list(ranges), max(cores, -(-sum(map(len, ranges)) // MAX_OFFSETS)), MIN_OFFSETS)
 
 
 @dataclass(slots=True)
@@ -54,7 +54,7 @@ class WrittenBatch:
 
     lines: dict[str, BatchLines] = field(default_factory=dict)
     bad: list[DataFile] = field(default_factory=list)
-    lost: list[Lost] = field(default_factory=list)
+    lost: list[LostRange] = field(default_factory=list)
     causes: dict[str, BadRecords] = field(default_factory=dict)
     records: dict[Partition, PartitionRecords] = field(default_factory=dict)
 

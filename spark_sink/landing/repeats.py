@@ -75,7 +75,7 @@ def _suspicious(summary: FileSummary, mark: Mark | None) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class RepeatSearch:
     """The search for repeats among the rows of some suspects."""
 
     suspects: Sequence[FileSummary]
@@ -93,7 +93,7 @@ class Search:
         is_first = compute.is_in(sent["row"], value_set=first)
         doubles, lines = sent.filter(compute.invert(is_first)), sent.filter(is_first)
         is_new = compute.fill_null(compute.greater(lines["offset"], lines["mark"]), False)
-        return Places.of([doubles, self._landed(lines.filter(compute.invert(is_new)), stored)])
+        return Places.from_rows([doubles, self._landed(lines.filter(compute.invert(is_new)), stored)])
 
     def _landed(self, asked: pa.Table, stored: TableSnapshot) -> pa.Table:
         """Return those of the rows that are in the table with at least their length."""

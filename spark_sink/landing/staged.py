@@ -70,7 +70,7 @@ def stage(location: Location, layout: FileLayout, rows: pa.Table) -> Staged:
 def _without(location: Location, layout: FileLayout, left_out: Places, file: DataFile) -> list[DataFile]:
     """Return the file, or what was written of its rows at other places. Runs in a task."""
     places = _read(location, layout, [file], PLACE)
-    if not left_out.among(places).num_rows:
+    if not left_out.select(places).num_rows:
         return [file]
     kept = left_out.others(_read(location, layout, [file], layout.schema.names))
     return list(stage(location, layout, kept).files)

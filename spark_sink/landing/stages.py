@@ -43,7 +43,7 @@ class Stopwatch:
             self._seconds[stage] = self._seconds.get(stage, 0.0) + self._monotonic() - began
             self._progressed()
 
-    def take(self) -> dict[Stage, float]:
+    def take_times(self) -> dict[Stage, float]:
         """Return the seconds of each stage since the last call."""
         taken, self._seconds = self._seconds, {}
         return taken

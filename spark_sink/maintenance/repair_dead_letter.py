@@ -74,7 +74,7 @@ class DeadLetterRepair:
             self.writer.tables.staged(path, lines.files).rows([*PLACE, "date"]) for path, lines in written.lines.items()
         ]
         good = pa.concat_tables(rows)
-        places = Places.of([good])
+        places = Places.from_rows([good])
         self.writer.orphaned = self._landed_before(good, places)
         landed = self.writer.commit(written, {}, Unnamed.NOT_A_BATCH)
         self._forget(good)
@@ -100,8 +100,8 @@ class DeadLetterRepair:
 
     def _note_landed(self, snapshot: TableSnapshot, source: str, places: Places, orphaned: OrphanedRows) -> None:
         query = f'SELECT host, file_id, "offset", date, {PLACE_SQL} {source}'
-        parts = [places.among(pa.Table.from_batches([batch])) for batch in snapshot.stream(query)]
-        if not orphaned.add(snapshot.path, Places.of(parts)):
+        parts = [places.select(pa.Table.from_batches([batch])) for batch in snapshot.stream(query)]
+        if not orphaned.add(snapshot.path, Places.from_rows(parts)):
             return
         for summary in summaries(pa.concat_tables(parts)):
             file, mark = file_of(summary), mark_of(summary, self.writer.clock())

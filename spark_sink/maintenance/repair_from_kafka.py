@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from log_shipper.spark_sink.kafka import topics
 from log_shipper.spark_sink.kafka.admin import Admin
-from log_shipper.spark_sink.kafka.offset_ranges import between
+from log_shipper.spark_sink.kafka.offset_ranges import ranges_between
 from log_shipper.spark_sink.kafka.offsets import Offsets
 from log_shipper.spark_sink.landing.batch_writer import BatchWriter
 from log_shipper.spark_sink.landing.orphaned_rows import OrphanedRows
@@ -56,7 +56,7 @@ class KafkaRepair:
             )
             return
         self.writer.marks.note_topics(ids)
-        self.writer.settle(again.shorter)
+        self.writer.finish_repair(again.shorter)
         logger.info(f"repaired: landed {landed:,} missing records", extra={"landed": landed})
 
     def _begin_repair(self) -> None:
@@ -73,8 +73,8 @@ class KafkaRepair:
         known = OrphanedRows()
         for table in self.writer.tables.all(self.writer.marks):
             if (snapshot := table.snapshot()).exists:
-                known.add(snapshot.path, Places.of(snapshot.stream(query)))
-        written = self.writer.ranges.write(between(starts, ends))
+                known.add(snapshot.path, Places.from_rows(snapshot.stream(query)))
+        written = self.writer.ranges.write(ranges_between(starts, ends))
         written.lost.clear()
         if self.dry_run:
             missing = self._count_missing(written, known.places)

@@ -14,7 +14,7 @@ MUCH_LAG = 100_000  # offsets
 
 
 @dataclass(frozen=True, slots=True)
-class Quiet:
+class Inactivity:
     """Seconds since the query ended a batch, or found nothing new (`silent`); since the sink made any progress
     (`stalled`); and the `limit` of both."""
 
@@ -23,14 +23,14 @@ class Quiet:
     limit: float
 
 
-def health(seen: Seen, quiet: Quiet, lags: Sequence[int | None], now: float) -> Health:
+def health(seen: Seen, quiet: Inactivity, lags: Sequence[int | None], now: float) -> Health:
     """Return the health. `lags`: of the last ten minutes, oldest first."""
     if seen.missing:
         return Health("starting", f"Waiting for {_listed(seen.missing)}. {_WAITING}")
     if quiet.stalled > quiet.limit:
         return Health(
             "failing",
-            f"The sink has made no progress for {spoken(quiet.stalled)} (limit: {spoken(quiet.limit)}); nothing "
+            f"The sink has made no progress for {elapsed(quiet.stalled)} (limit: {elapsed(quiet.limit)}); nothing "
             "lands. Check the log; a restart is safe.",
         )
     if not seen.streaming:
@@ -46,10 +46,10 @@ _WAITING = (
 )
 
 
-def _problems(seen: Seen, quiet: Quiet, lags: Sequence[int | None], now: float) -> Iterator[str]:
+def _problems(seen: Seen, quiet: Inactivity, lags: Sequence[int | None], now: float) -> Iterator[str]:
     if quiet.silent > quiet.limit:
         yield (
-            f"No batch has finished for {spoken(quiet.silent)}: the current one is large or slow. Its rows appear "
+            f"No batch has finished for {elapsed(quiet.silent)}: the current one is large or slow. Its rows appear "
             "when it finishes; for shorter batches, lower max_offsets_per_trigger."
         )
     if _is_recent(seen.last_lost, LOST_SECONDS, now):
@@ -64,7 +64,7 @@ def _problems(seen: Seen, quiet: Quiet, lags: Sequence[int | None], now: float) 
         )
     if _is_recent(seen.last_bad, BAD_SECONDS, now):
         yield (
-            f"Records could not be parsed (most recently {spoken(now - (seen.last_bad or now))} ago) and are in the "
+            f"Records could not be parsed (most recently {elapsed(now - (seen.last_bad or now))} ago) and are in the "
             "dead-letter table. Correct their producer or the configuration, then run spark-sink repair --reason."
         )
     if is_falling_behind(lags):
@@ -88,9 +88,8 @@ def _landing(seen: Seen, now: float) -> str:
     if seen.last_batch is None:
         return "The query is running; Kafka has no new records."
     behind = f"{seen.lag:,} records were behind" if seen.lag else "no records were behind"
-    return (
-        f"Lines land. The last batch, {spoken(now - seen.last_batch)} ago, had {seen.batch_rows:,} rows; {behind} then."
-    )
+    ago = elapsed(now - seen.last_batch)
+    return f"Lines land. The last batch, {ago} ago, had {seen.batch_rows:,} rows; {behind} then."
 
 
 def _is_recent(time: float | None, seconds: float, now: float) -> bool:
@@ -102,7 +101,7 @@ def _listed(names: Sequence[str]) -> str:
     return f"{shown} and {len(names) - 3} more" if len(names) > 3 else shown
 
 
-def spoken(seconds: float) -> str:
+def elapsed(seconds: float) -> str:
     """Return a duration in words: "40 seconds", "5 minutes"."""
     for size, unit in ((86_400, "day"), (3600, "hour"), (60, "minute")):
         if seconds >= 2 * size or seconds == size:

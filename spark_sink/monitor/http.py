@@ -31,7 +31,7 @@ from log_shipper.runtime.monitor.server import Handler, HttpServer, Request, Res
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.logs import LOGGERS
 from log_shipper.spark_sink.monitor.document import Program, document
-from log_shipper.spark_sink.monitor.health import Quiet, health
+from log_shipper.spark_sink.monitor.health import Inactivity, health
 from log_shipper.spark_sink.monitor.metrics import SinkMetrics
 from log_shipper.spark_sink.monitor.observations import Observations, Seen
 from log_shipper.spark_sink.monitor.processes import Usage, usage
@@ -78,14 +78,14 @@ class Monitored:
 
     def routes(self) -> Mapping[str, Handler]:
         return {
-            "/": self.front,
+            "/": self.start_page,
             "/metrics": self.prometheus,
             "/health": self.health,
             "/status": self.status,
             **page_routes(),
         }
 
-    def front(self, request: Request) -> Response:
+    def start_page(self, request: Request) -> Response:
         return page() if wants_page(request) else _json(200, self.program.head())
 
     def prometheus(self, request: Request) -> Response:
@@ -106,12 +106,12 @@ class Monitored:
         """Add a sample of what was seen, and note the state."""
         seen, now = self.observations.seen, self.clock()
         used = self.usage()
-        self.metrics.used(used)
+        self.metrics.set_usage(used)
         self.samples.add(now, _sample_of(seen, used, now))
         self._judged(seen, now)
 
     def _judged(self, seen: Seen, now: float) -> Health:
-        quiet = Quiet(self.metrics.silent_for(), self.metrics.stalled_for(), self.limit)
+        quiet = Inactivity(self.metrics.silent_for(), self.metrics.stalled_for(), self.limit)
         return self.states.timed(health(seen, quiet, self.samples.lags(), now), now)
 
     def status(self, request: Request) -> Response:

@@ -41,43 +41,43 @@ class SinkMetrics:
 
         counter = partial(Counter, namespace="spark_sink", registry=registry)
         gauge = partial(Gauge, namespace="spark_sink", registry=registry)
-        self.started = gauge("start_time_seconds", "When the process started, in Unix time.")
+        self.started = gauge("start_time_seconds", "Start time of the process, in Unix time.")
         self.started.set_to_current_time()
-        self.topics_missing = gauge("topics_missing", "Topics or partitions that the start waits for.")
+        self.topics_missing = gauge("topics_missing", "Missing topics or partitions.")
         self.rows_landed = counter("rows_landed", "Rows written to the tables of lines.")
-        self.rows_bad = counter("rows_bad", "Records that are no lines, written to the dead-letter table.")
-        self.tombstones = counter("tombstones", "Records without a value, written there too, as compacted topics have.")
-        self.rows_repeated = counter("rows_repeated", "Rows left out because the table had them already.")
-        self.files_suspect = counter(
-            "files_suspect", "Files that were looked up in the table: repeats, or rows sent late."
-        )
+        self.rows_bad = counter("rows_bad", "Bad records, written to the dead-letter table.")
+        self.tombstones = counter("tombstones", "Records without a value, written to the dead-letter table.")
+        self.rows_repeated = counter("rows_repeated", "Repeated rows, left out.")
+        self.files_suspect = counter("files_suspect", "Files looked up because of repeats or late rows.")
         self.offsets_lost = counter("offsets_lost", "Offsets that Kafka deleted before they were read.")
-        self.batches = counter("batches", "Batches whose rows are in the tables.")
-        self.batches_repeated = counter("batches_repeated", "Batches run again after a crash that had landed before.")
+        self.batches = counter("batches", "Landed batches.")
+        self.batches_repeated = counter("batches_repeated", "Landed batches that a crash repeated.")
         self.batch_seconds = _batch_seconds(registry)
         self.stage_seconds = _stage_seconds(registry)
-        self.batch_rows = gauge("batch_rows", "Rows that the last batch landed.")
-        self.batch_tables = gauge("batch_tables", "Tables that the last batch wrote to.")
-        self.last_batch = gauge("last_batch_timestamp_seconds", "When the last batch was landed, in Unix time.")
-        self.silent = gauge("silent_seconds", "Time since the query ended a batch, or looked and found nothing new.")
+        self.batch_rows = gauge("batch_rows", "Rows landed by the last batch.")
+        self.batch_tables = gauge("batch_tables", "Tables written by the last batch.")
+        self.last_batch = gauge("last_batch_timestamp_seconds", "Time when the last batch landed, in Unix time.")
+        self.silent = gauge("silent_seconds", "Time since a batch finished or no records were new.")
         self.silent.set_function(self.silent_for)
-        self.stalled = gauge("stalled_seconds", "Time since a part of the start, a task or a batch ended.")
+        self.stalled = gauge("stalled_seconds", "Time since a step of the start, a task or a batch finished.")
         self.stalled.set_function(self.stalled_for)
-        self.landed_offset = gauge("landed_offset", "The next offset to land.", PARTITION)
-        self.end_offset = gauge("end_offset", "The end of the partition when the last batch was planned.", PARTITION)
-        self.lag = gauge("lag_offsets", "Offsets between the two.", PARTITION)
-        self.lag_seconds = gauge("lag_seconds", "Longest time that records have waited; NaN before it is known.")
-        self.delay = gauge("landing_delay_seconds", "Age of the last batch's oldest record when it had landed.")
-        self.cpu = counter("cpu_seconds", "CPU time of the process, Java, and the Python that Spark starts beside it.")
-        self.memory = gauge("memory_bytes", "Resident memory of the same; shared pages are counted in each.")
-        self.files = gauge("files_remembered", "Files whose highest landed offset is remembered, to know repeats.")
-        self.group_commit_failures = counter("group_commit_failures", "Failed commits to the group; rows still land.")
+        self.landed_offset = gauge("landed_offset", "Next offset to land.", PARTITION)
+        self.end_offset = gauge("end_offset", "End of the partition when the last batch was planned.", PARTITION)
+        self.lag = gauge("lag_offsets", "Offsets between landed_offset and end_offset.", PARTITION)
+        self.lag_seconds = gauge("lag_seconds", "Maximum wait of records to land; NaN while unknown.")
+        self.delay = gauge("landing_delay_seconds", "Age of the last batch's oldest record at landing.")
+        self.cpu = counter("cpu_seconds", "CPU time of the sink, Java, and Spark's Python processes.")
+        self.memory = gauge("memory_bytes", "Resident memory of these processes; shared pages count in each.")
+        self.files = gauge("files_remembered", "Files remembered to recognise repeats.")
+        self.group_commit_failures = counter(
+            "group_commit_failures", "Failed offset commits to the group; rows still land."
+        )
         self.maintenance_rounds = _maintenance_rounds(registry)
-        self.view_up = gauge("view_up", "1 while the view runs, 0 while it is down after a failure.", VIEW)
-        self.view_late_rows = gauge("view_late_rows", "Rows behind the view's watermark, since the start.", VIEW)
-        self.view_state_rows = gauge("view_state_rows", "Groups and rows that the view's query remembers.", VIEW)
+        self.view_up = gauge("view_up", "1 if the view runs, 0 after a failure.", VIEW)
+        self.view_late_rows = gauge("view_late_rows", "Rows dropped behind the watermark, since the start.", VIEW)
+        self.view_state_rows = gauge("view_state_rows", "Groups and rows in the state of the view's query.", VIEW)
         self.view_seconds = gauge("view_batch_seconds", "Duration of the view's last batch.", VIEW)
-        self.view_failures = counter("view_failures", "Failures of the view, also of starting it again.", VIEW)
+        self.view_failures = counter("view_failures", "Failures of the view, including failed restarts.", VIEW)
 
     def landed(self, landed: BatchResult) -> None:
         """Record a batch that has landed."""
@@ -118,7 +118,7 @@ class SinkMetrics:
             self.lag.remove(*partition)
         self._partitions = set(latest)
 
-    def used(self, usage: Usage) -> None:
+    def set_usage(self, usage: Usage) -> None:
         """Record what the processes use. The time of one that was not waited for is lost, and a counter only rises."""
         self.cpu.inc(max(0.0, usage.cpu_seconds - self._cpu_seconds))
         self._cpu_seconds = max(self._cpu_seconds, usage.cpu_seconds)
@@ -166,7 +166,7 @@ def _stage_seconds(registry: CollectorRegistry) -> Summary:
 
 
 def _maintenance_rounds(registry: CollectorRegistry) -> Counter:
-    text = "Rounds of maintenance that ended, by result: ok or failed."
+    text = "Finished maintenance rounds, by result: ok or failed."
     rounds = Counter("spark_sink_maintenance_rounds", text, RESULT, registry=registry)
     for result in ("ok", "failed"):
         rounds.labels(result)
@@ -176,7 +176,7 @@ def _maintenance_rounds(registry: CollectorRegistry) -> Counter:
 def documentation() -> str:
     """Return the table of docs/reference/sink-metrics.md."""
     rows = (f"| `{_exposed(family)}` | {family.type} | {family.documentation} |" for family in _families())
-    return "\n".join(("| metric | type | what it is |", "|---|---|---|", *rows)) + "\n"
+    return "\n".join(("| metric | type | meaning |", "|---|---|---|", *rows)) + "\n"
 
 
 def _families() -> Iterator[Metric]:

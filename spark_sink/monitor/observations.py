@@ -88,11 +88,11 @@ class Observations:
         self._lock = threading.Lock()
         self.seen = Seen(started=clock())
 
-    def waiting(self, missing: Sequence[str]) -> None:
+    def set_missing(self, missing: Sequence[str]) -> None:
         """Record what the start waits for; nothing when the wait is over."""
         self._change(missing=tuple(missing))
 
-    def idle(self) -> None:
+    def record_idle(self) -> None:
         """Record that the query runs, and Kafka has nothing new."""
         with self._lock:
             seen = self.seen

@@ -98,7 +98,7 @@ class BatchProgress(StreamingQueryListener):
     def onQueryIdle(self, event: QueryIdleEvent) -> None:
         if event.id == self._query:
             self.metrics.alive()
-            self.observations.idle()
+            self.observations.record_idle()
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
         if event.id == self._query:

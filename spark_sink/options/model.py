@@ -35,7 +35,7 @@ from log_shipper.spark_sink.options.parts import (
     spark_key,
     texts,
 )
-from log_shipper.spark_sink.options.paths import SinkDirectory, base_is_fixed, collisions, normal, normal_pattern
+from log_shipper.spark_sink.options.paths import SinkDirectory, base_is_fixed, collisions, normal_pattern, normalized
 from log_shipper.spark_sink.options.tables import ColumnConfig, TableConfig, check_columns
 from log_shipper.spark_sink.options.views import ViewConfig, check_views
 
@@ -233,7 +233,7 @@ class SinkConfig:
                     f"views[{index}].source",
                     "missing; table.path is a template for several tables: give the path of one",
                 )
-            if view.source is not None and not re.fullmatch(pattern, normal(view.source)):
+            if view.source is not None and not re.fullmatch(pattern, normalized(view.source)):
                 yield f"views[{index}].source", f"{view.source!r} is not a table of table.path ({self.table.path!r})"
 
     def _directories(self) -> list[SinkDirectory]:

@@ -42,7 +42,7 @@ def collisions(template: Template, topics: Sequence[str], directories: Sequence[
 
 
 def _clash(directory: SinkDirectory, other: SinkDirectory) -> str:
-    mine, theirs = normal(directory.path), normal(other.path)
+    mine, theirs = normalized(directory.path), normalized(other.path)
     if mine == theirs:
         return f"{directory.path!r} is {other.what} too ({other.option})"
     if _inside(mine, theirs):
@@ -54,8 +54,8 @@ def _clash(directory: SinkDirectory, other: SinkDirectory) -> str:
 
 def _in_template(directory: SinkDirectory, template: Template, topics: Sequence[str]) -> Iterator[str]:
     pattern = re.compile(normal_pattern(template, topics))
-    path = normal(directory.path)
-    parent = normal(template.directory)
+    path = normalized(directory.path)
+    parent = normalized(template.directory)
     if path == parent or _inside(parent, path):
         yield f"{directory.path!r} would contain the tables; choose a directory beside them"
     elif any(pattern.fullmatch(above) for above in _and_above(path)):
@@ -67,11 +67,11 @@ def _in_template(directory: SinkDirectory, template: Template, topics: Sequence[
 
 def normal_pattern(template: Template, topics: Sequence[str]) -> str:
     """Return the template's pattern for normalised paths."""
-    start = normal(template.fixed) + ("/" if template.fixed.endswith("/") else "")
+    start = normalized(template.fixed) + ("/" if template.fixed.endswith("/") else "")
     return Template((start, *template.parts[1:])).pattern(topics).pattern.rstrip("/")
 
 
-def normal(path: str) -> str:
+def normalized(path: str) -> str:
     """Return the normalised spelling of a directory: no slash at its end, no double slash, no `file:`."""
     scheme, rest = _split(path)
     return scheme + posixpath.normpath(re.sub("/+", "/", rest)) if rest else scheme

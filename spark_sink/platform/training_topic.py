@@ -4,7 +4,7 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from log_shipper.spark_sink.kafka.lost import Lost
+from log_shipper.spark_sink.kafka.lost import LostRange
 from log_shipper.spark_sink.kafka.offset_ranges import OffsetRange
 from log_shipper.spark_sink.kafka.offsets import Partition
 from log_shipper.spark_sink.rows.batches import KafkaRecords
@@ -28,7 +28,7 @@ class TrainingTopic:
     """Can be pickled, as it has no state. Nothing of it blocks."""
 
     @property
-    def lost(self) -> Sequence[Lost]:
+    def lost(self) -> Sequence[LostRange]:
         return ()
 
     def read(self, wanted: OffsetRange) -> Iterator[KafkaRecords]:

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.rows.batches import Converted, FileSummary, KafkaRecords, Part, RowOptions, summaries
 from log_shipper.spark_sink.rows.decoding import Decoder
-from log_shipper.spark_sink.rows.judging import Judge
+from log_shipper.spark_sink.rows.judging import RecordJudge
 from log_shipper.spark_sink.rows.line_reader import LineReader, Lines
 from log_shipper.spark_sink.rows.members import place_of
 from log_shipper.spark_sink.rows.own_columns import OwnColumn
@@ -33,7 +33,7 @@ class Conversion:
             [place.name for place in places if not place.in_log], [place.name for place in places if place.in_log]
         )
         self._options, self._routes, self._clock = options, routes, clock
-        self._reader = LineReader(decoder, Judge(own, routes.fields))
+        self._reader = LineReader(decoder, RecordJudge(own, routes.fields))
         self._tables = RowTables(self._reader, own, routes, options.doc)
 
     @property

@@ -49,9 +49,9 @@ class Names:
         self.raw = {name: name for name in raw} | {OVERFLOW: "overflow"}
         self._typed = typed
         self._most = len(self.raw) + MAX_NAMES
-        self.learn(learned)
+        self.add_names(learned)
 
-    def learn(self, names: Iterable[str]) -> bool:
+    def add_names(self, names: Iterable[str]) -> bool:
         """Add what is new, as long as there is room. Returns True if anything was added."""
         before = len(self.raw)
         for name in names:
@@ -80,11 +80,11 @@ class Decoder:
         self.log_names = Names(_TYPED_LOG, ("file",), log_names)
         self._make()
 
-    def learn(self, document: Mapping[str, Json]) -> bool:
+    def add_names(self, document: Mapping[str, Json]) -> bool:
         """Learn the names of a good record that was refused. Returns True if they are known from now on: lines of
         before have another type."""
         log = document.get("log")
-        learned = [self.names.learn(document), self.log_names.learn(log if isinstance(log, dict) else ())]
+        learned = [self.names.add_names(document), self.log_names.add_names(log if isinstance(log, dict) else ())]
         if any(learned):
             self._make()
         return any(learned)

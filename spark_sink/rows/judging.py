@@ -12,7 +12,7 @@ from log_shipper.spark_sink.records.schema import FIELDS, PARENTS, Kind
 from log_shipper.spark_sink.rows.json_text import Json, NotJson, parse
 from log_shipper.spark_sink.rows.kinds import SHOWN
 from log_shipper.spark_sink.rows.own_columns import OwnColumn, wrong_type
-from log_shipper.spark_sink.rows.place_headers import Bad
+from log_shipper.spark_sink.rows.place_headers import BadRecord
 from log_shipper.spark_sink.rows.routes import missing
 from log_shipper.spark_sink.rows.times import is_in_range, micros_of
 
@@ -27,42 +27,42 @@ _WORDS: dict[Kind, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Judge:
+class RecordJudge:
     """Judges records as the configuration says. `routes`: the fields that choose the table."""
 
     own: Sequence[OwnColumn] = ()
     routes: Sequence[TemplateField] = ()
 
     def document(self, value: bytes) -> dict[str, Json]:
-        """Return the content of a good record, as it was given but for `host` and `tags`. Raises Bad."""
+        """Return the content of a good record, as it was given but for `host` and `tags`. Raises BadRecord."""
         document = _with_text_members(_object(value))
         time = document.get("@timestamp")
         if time is None:
-            raise Bad("no @timestamp")
+            raise BadRecord("no @timestamp")
         for field in FIELDS:
             given = value_at(document, field.path)
             if given is not None and not _fits(field.kind, given):
-                raise Bad(wrong_type(field.path, given, _WORDS[field.kind]))
+                raise BadRecord(wrong_type(field.path, given, _WORDS[field.kind]))
         micros = micros_of(time)
         if micros is None:
-            raise Bad(f"@timestamp is not an ISO 8601 time: {time[:SHOWN]}")
+            raise BadRecord(f"@timestamp is not an ISO 8601 time: {time[:SHOWN]}")
         if not is_in_range(micros):
-            raise Bad(f"@timestamp is outside the years 1 to 9999: {time[:SHOWN]}")
+            raise BadRecord(f"@timestamp is outside the years 1 to 9999: {time[:SHOWN]}")
         for path, _ in PARENTS:
             given = value_at(document, path)
             if given is not None and not isinstance(given, dict):
-                raise Bad(wrong_type(path, given, "an object"))
+                raise BadRecord(wrong_type(path, given, "an object"))
         self.check(document)
         return document
 
     def check(self, document: dict[str, Json]) -> None:
-        """Raise Bad where the configuration requires what a record lacks."""
+        """Raise BadRecord where the configuration requires what a record lacks."""
         for column in self.own:
             if reason := column.reason(value_at(document, column.config.path)):
-                raise Bad(reason)
+                raise BadRecord(reason)
         for field in self.routes:
             if reason := missing(field, value_at(document, field.name)):
-                raise Bad(reason)
+                raise BadRecord(reason)
 
 
 def value_at(document: Json, path: str) -> Json:
@@ -82,15 +82,15 @@ def _object(value: bytes) -> dict[str, Json]:
     try:
         text = value.decode()
     except UnicodeDecodeError:
-        raise Bad("not UTF-8") from None
+        raise BadRecord("not UTF-8") from None
     if len(value) > MAX_BYTES:
-        raise Bad("too large: a record has at most 16 MiB")
+        raise BadRecord("too large: a record has at most 16 MiB")
     try:
         document = parse(text)
     except NotJson:
-        raise Bad("not JSON") from None
+        raise BadRecord("not JSON") from None
     if not isinstance(document, dict):
-        raise Bad("not an object")
+        raise BadRecord("not an object")
     return document
 
 

@@ -7,8 +7,8 @@ from msgspec import MsgspecError
 
 from log_shipper.spark_sink.rows.decoding import Decoder, Line
 from log_shipper.spark_sink.rows.json_text import Json, read, write
-from log_shipper.spark_sink.rows.judging import MAX_BYTES, Judge
-from log_shipper.spark_sink.rows.place_headers import Bad, Headers, TextLine, document, text_line
+from log_shipper.spark_sink.rows.judging import MAX_BYTES, RecordJudge
+from log_shipper.spark_sink.rows.place_headers import BadRecord, Headers, TextLine, document, text_line
 
 NO_VALUE = "no value"
 
@@ -44,7 +44,7 @@ class LineReader:
     """Reads records: fast, and where that refuses one, exactly."""
 
     decoder: Decoder
-    judge: Judge
+    judge: RecordJudge
 
     def read(self, values: Sequence[bytes | None], headers: Sequence[Headers | None]) -> Lines:
         """Return the lines."""
@@ -60,7 +60,7 @@ class LineReader:
                 reading.refuse(index, "not UTF-8")
         return reading
 
-    def settle(self, reading: Lines, index: int) -> None:
+    def judge_decoded(self, reading: Lines, index: int) -> None:
         """Judge a record that was decoded, and may be bad all the same."""
         value = reading.values[index]
         try:
@@ -71,7 +71,7 @@ class LineReader:
                 reading.lines[index] = self.decoder.line(judged)
                 reading.documents[index] = judged
                 return
-        except Bad as bad:
+        except BadRecord as bad:
             reading.refuse(index, str(bad))
             return
         reading.refuse(index, "not JSON")  # it was judged, and is refused all the same
@@ -83,7 +83,7 @@ class LineReader:
                 try:
                     if (line := text_line(value, given)) is not None:
                         reading.texts[index] = line
-                except Bad as bad:
+                except BadRecord as bad:
                     reading.reasons[index] = str(bad)
 
     def _decode_all(self, reading: Lines) -> bool:
@@ -109,10 +109,10 @@ class LineReader:
             return True
         try:
             judged = reading.documents.get(index) or self.judge.document(value)
-        except Bad as bad:
+        except BadRecord as bad:
             reading.reasons[index] = str(bad)
             return True
-        if index not in reading.documents and self.decoder.learn(judged):
+        if index not in reading.documents and self.decoder.add_names(judged):
             return False
         reading.documents[index] = judged
         reading.lines[index] = self.decoder.line(judged)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from log_shipper.spark_sink.rows.decoding import OVERFLOW, Decoder, Line
 from log_shipper.spark_sink.rows.json_text import Json, write
-from log_shipper.spark_sink.rows.pieces import ENTRY, Cut, Doubtful, Piece, Pieces, Role
+from log_shipper.spark_sink.rows.pieces import ENTRY, FieldCut, MemberPiece, NeedsJudging, Pieces, Role
 
 DOCS_REMEMBERED = 2 * 1024 * 1024  # characters
 
@@ -29,23 +29,23 @@ def place_of(path: str) -> Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """A value that a column or a route needs. `take` raises Doubtful; `removes`: see Cut."""
+class FieldRequest:
+    """A value that a column or a route needs. `extract` raises NeedsJudging; `removes`: see FieldCut."""
 
     path: str
-    take: Callable[[Json], Json]
+    extract: Callable[[Json], Json]
     removes: Callable[[Json, Json], bool]
 
 
 def text(value: Json) -> Json:
     """Take a text, or nothing."""
     if value is not None and not isinstance(value, str):
-        raise Doubtful
+        raise NeedsJudging
     return value
 
 
 HOST, PATH, FILE_ID = (
-    Wanted(path, text, lambda _value, _taken: True) for path in ("host.name", "log.file.path", "log.file.id")
+    FieldRequest(path, text, lambda _value, _taken: True) for path in ("host.name", "log.file.path", "log.file.id")
 )
 # The attribute of a line or of its log with the value of a typed column.
 _TYPED = {(False, "@timestamp"): "time"} | {
@@ -55,8 +55,8 @@ _ROLES = {(False, "host"): Role.PARENT, (True, "file"): Role.PARENT, (False, "fi
 
 
 @dataclass(slots=True)
-class Taken:
-    """What a chunk of lines has. `values`: for each Wanted, in their order; `docs` and `fields`: JSON texts."""
+class Extracted:
+    """What a chunk of lines has. `values`: for each FieldRequest, in their order; `docs` and `fields`: JSON texts."""
 
     values: Sequence[Sequence[Json]]
     docs: Sequence[str | None]
@@ -76,16 +76,16 @@ class Members:
     """Reads the members of lines. `wanted` begins with HOST, PATH and FILE_ID."""
 
     decoder: Decoder
-    wanted: Sequence[Wanted]
+    wanted: Sequence[FieldRequest]
     _pieces: dict[tuple[bool, str], Pieces] = field(default_factory=dict)
     _docs: dict[tuple[str | None, ...], str | None] = field(default_factory=dict)
     _docs_size: int = 0
     _layout: tuple[tuple[bool, str], ...] = ()
 
-    def read(self, lines: Sequence[Line], logs: Sequence[Any], doubtful: set[int]) -> Taken:
+    def read(self, lines: Sequence[Line], logs: Sequence[Any], doubtful: set[int]) -> Extracted:
         """Return what the lines have, and add the indexes of those that may be bad. `logs`: the `log` of each line."""
         pieces = {
-            (in_log, name): self._pieces_of(in_log, name).of(list(map(attrgetter(attribute), owners)), doubtful)
+            (in_log, name): self._pieces_of(in_log, name).split(list(map(attrgetter(attribute), owners)), doubtful)
             for in_log, owners, names in ((False, lines, self.decoder.names), (True, logs, self.decoder.log_names))
             for name, attribute in names.raw.items()
         }
@@ -94,13 +94,13 @@ class Members:
         field_texts = [None] * len(lines) if fields is None else [piece.text for piece in fields]
         slots = [_slot(in_log, name, given) for (in_log, name), given in pieces.items() if given is not None]
         docs = self._documents([slot for slot in slots if any(slot.texts)], len(lines))
-        return Taken(values, docs, field_texts)
+        return Extracted(values, docs, field_texts)
 
     def _pieces_of(self, in_log: bool, name: str) -> Pieces:
         key = (in_log, name)
         if key not in self._pieces:
             cuts = [
-                Cut(place.steps, wanted.take, wanted.removes)
+                FieldCut(place.steps, wanted.extract, wanted.removes)
                 for wanted in self.wanted
                 if (place := place_of(wanted.path))[:2] == key
             ]
@@ -109,8 +109,8 @@ class Members:
 
     def _values(
         self,
-        wanted: Wanted,
-        pieces: Mapping[tuple[bool, str], list[Piece] | None],
+        wanted: FieldRequest,
+        pieces: Mapping[tuple[bool, str], list[MemberPiece] | None],
         lines: Sequence[Line],
         logs: Sequence[Any],
         doubtful: set[int],
@@ -128,10 +128,10 @@ class Members:
         return [self._taken(wanted, value, index, doubtful) for index, value in enumerate(given)]
 
     @staticmethod
-    def _taken(wanted: Wanted, value: Json, index: int, doubtful: set[int]) -> Json:
+    def _taken(wanted: FieldRequest, value: Json, index: int, doubtful: set[int]) -> Json:
         try:
-            return wanted.take(value)
-        except Doubtful:
+            return wanted.extract(value)
+        except NeedsJudging:
             doubtful.add(index)
             return None
 
@@ -151,7 +151,7 @@ class Members:
         return [self._docs[texts] for texts in rows]
 
 
-def _slot(in_log: bool, name: str, pieces: Iterable[Piece]) -> _Slot:
+def _slot(in_log: bool, name: str, pieces: Iterable[MemberPiece]) -> _Slot:
     if name == OVERFLOW:  # its members, without the braces
         return _Slot(in_log, "", [piece.text[1:-1] if piece.text is not None else None for piece in pieces])
     return _Slot(in_log, write(name).decode() + ":", [piece.text for piece in pieces])

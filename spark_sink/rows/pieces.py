@@ -18,7 +18,7 @@ REMEMBERED = 2 * 1024 * 1024  # bytes, for each name
 ENTRY = 300  # bytes of Python's objects for one that is remembered
 
 
-class Doubtful(ValueError):
+class NeedsJudging(ValueError):
     """Raised where a value may be bad: the record has to be judged."""
 
 
@@ -29,16 +29,16 @@ class Role(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
-    """A value that is taken out of a member. `take` raises Doubtful; `removes`, of the value and what was taken: True
-    if the remaining text does not need the value."""
+class FieldCut:
+    """A value to extract from a member. `extract` raises NeedsJudging; `removes(value, extracted)`: True if the
+    remaining text does not need the value."""
 
     steps: tuple[str, ...]
-    take: Callable[[Json], Json]
+    extract: Callable[[Json], Json]
     removes: Callable[[Json, Json], bool]
 
 
-class Piece(NamedTuple):
+class MemberPiece(NamedTuple):
     """`text`: the JSON text of what remains of the member, None where nothing does; `taken`: by the cuts, in order."""
 
     text: str | None
@@ -48,13 +48,13 @@ class Piece(NamedTuple):
 class Pieces:
     """The members of one name."""
 
-    def __init__(self, role: Role, cuts: Sequence[Cut]) -> None:
+    def __init__(self, role: Role, cuts: Sequence[FieldCut]) -> None:
         self.role = role
         self._cuts = cuts
-        self._known: dict[bytes, Piece] = {}
+        self._known: dict[bytes, MemberPiece] = {}
         self._size = 0
 
-    def of(self, raws: Sequence[Any], doubtful: set[int]) -> list[Piece] | None:
+    def split(self, raws: Sequence[Any], doubtful: set[int]) -> list[MemberPiece] | None:
         """Return a piece for each member, Raw or UNSET; None where no record has the member and nothing is taken from
         it. Adds the indexes of those that may be bad."""
         if not self._cuts and raws.count(UNSET) == len(raws):
@@ -65,16 +65,16 @@ class Pieces:
             return pieces  # type: ignore[return-value]  # none of them is None
         return [piece or self._made(index, raws[index], doubtful) for index, piece in enumerate(pieces)]
 
-    def _made(self, index: int, raw: Any, doubtful: set[int]) -> Piece:
+    def _made(self, index: int, raw: Any, doubtful: set[int]) -> MemberPiece:
         text = b"" if raw is UNSET else bytes(raw)
         piece = self._known.get(text)
         if piece is not None:
             return piece
         try:
             piece = self._read(text)
-        except (Doubtful, NotJson):
+        except (NeedsJudging, NotJson):
             doubtful.add(index)
-            return Piece(None, (None,) * len(self._cuts))
+            return MemberPiece(None, (None,) * len(self._cuts))
         if self._size > REMEMBERED:
             self._known.clear()
             self._size = 0
@@ -82,24 +82,24 @@ class Pieces:
         self._size += 2 * len(text) + ENTRY
         return piece
 
-    def _read(self, text: bytes) -> Piece:
+    def _read(self, text: bytes) -> MemberPiece:
         value, is_plain = read(text) if text else (None, False)
         if is_plain and not self._cuts and self.role is Role.EXTRA:
-            return Piece(text.decode(), ())
+            return MemberPiece(text.decode(), ())
         if self.role is not Role.EXTRA and value is not None and not isinstance(value, dict):
-            raise Doubtful
-        taken = tuple([cut.take(value_below(value, cut.steps)) for cut in self._cuts])
+            raise NeedsJudging
+        taken = tuple([cut.extract(value_below(value, cut.steps)) for cut in self._cuts])
         if not text or (value is None and self.role is not Role.EXTRA):
-            return Piece(None, taken)
+            return MemberPiece(None, taken)
         removed = 0
         for cut, given in zip(self._cuts, taken, strict=True):
             if self.role is not Role.COLUMN and cut.removes(value_below(value, cut.steps), given):
                 if not cut.steps:
-                    return Piece(None, taken)
+                    return MemberPiece(None, taken)
                 removed += _remove(value, cut.steps)
         if not value and (removed or self.role is Role.PARENT):
-            return Piece(None, taken)
-        return Piece(text.decode() if is_plain and not removed else write(value).decode(), taken)
+            return MemberPiece(None, taken)
+        return MemberPiece(text.decode() if is_plain and not removed else write(value).decode(), taken)
 
 
 def _remove(value: Json, steps: Sequence[str]) -> bool:

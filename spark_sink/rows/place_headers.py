@@ -21,7 +21,7 @@ _PLACE = frozenset((FILE_ID, OFFSET, LENGTH))
 _MAX_DIGITS = 100  # zeros in front of a number included
 
 
-class Bad(ValueError):
+class BadRecord(ValueError):
     """Raised where a record is bad; its text is the reason."""
 
 
@@ -39,7 +39,7 @@ class TextLine(NamedTuple):
 
 
 def text_line(value: bytes, headers: Headers) -> TextLine | None:
-    """Return the line, None where the value of the record is not the message alone. Raises Bad."""
+    """Return the line, None where the value of the record is not the message alone. Raises BadRecord."""
     given = dict(reversed(headers))  # of a name that comes twice the first one counts
     if _PLACE.isdisjoint(given):
         return None
@@ -55,11 +55,11 @@ def text_line(value: bytes, headers: Headers) -> TextLine | None:
         flags, path, host = (_text(given, name) for name in (FLAGS, PATH, HOST))
         identity = file_id.decode()
     except UnicodeDecodeError:
-        raise Bad("a header is not UTF-8") from None
+        raise BadRecord("a header is not UTF-8") from None
     try:
         message = value.decode()
     except UnicodeDecodeError:
-        raise Bad("not UTF-8") from None
+        raise BadRecord("not UTF-8") from None
     return TextLine(
         time_text, message, offset, length, None if flags is None else flags.split(","), path, identity, host
     )
@@ -101,9 +101,9 @@ def _time(content: bytes) -> str:
     return text
 
 
-def _missing(name: str) -> Bad:
-    return Bad(f"missing header {name}, needed to recognise repeats of a text")
+def _missing(name: str) -> BadRecord:
+    return BadRecord(f"missing header {name}, needed to recognise repeats of a text")
 
 
-def _wrong(name: str, text: str, wanted: str) -> Bad:
-    return Bad(f"the header {name} is not {wanted}: {text[:SHOWN]}")
+def _wrong(name: str, text: str, wanted: str) -> BadRecord:
+    return BadRecord(f"the header {name} is not {wanted}: {text[:SHOWN]}")

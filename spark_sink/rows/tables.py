@@ -11,9 +11,9 @@ from log_shipper.spark_sink.records.schema import LINES
 from log_shipper.spark_sink.rows.batches import KafkaRecords
 from log_shipper.spark_sink.rows.json_text import Json
 from log_shipper.spark_sink.rows.line_reader import LineReader, Lines
-from log_shipper.spark_sink.rows.members import FILE_ID, HOST, PATH, Members, Taken, Wanted
+from log_shipper.spark_sink.rows.members import FILE_ID, HOST, PATH, Extracted, FieldRequest, Members
 from log_shipper.spark_sink.rows.own_columns import OwnColumn
-from log_shipper.spark_sink.rows.pieces import Doubtful
+from log_shipper.spark_sink.rows.pieces import NeedsJudging
 from log_shipper.spark_sink.rows.routes import Routes, route_value
 from log_shipper.spark_sink.rows.schema import TIMESTAMP, arrow_schema
 from log_shipper.spark_sink.rows.times import is_in_range, micros_of
@@ -45,8 +45,8 @@ class RowTables:
 
     def __post_init__(self) -> None:
         self.schema = arrow_schema((*LINES, *(own.column for own in self.own)))
-        columns = [Wanted(own.config.path, _column(own), own.holds) for own in self.own]
-        routes = [Wanted(part.name, _route(part.default), _stays) for part in self.routes.fields]
+        columns = [FieldRequest(own.config.path, _column(own), own.holds) for own in self.own]
+        routes = [FieldRequest(part.name, _route(part.default), _stays) for part in self.routes.fields]
         self._members = Members(self.reader.decoder, (HOST, PATH, FILE_ID, *columns, *routes))
 
     def rows(self, records: KafkaRecords, reading: Lines) -> Rows:
@@ -61,7 +61,7 @@ class RowTables:
             if not doubtful:
                 break
             for position in doubtful:
-                self.reader.settle(reading, kept[position])
+                self.reader.judge_decoded(reading, kept[position])
         host, path, file_id, *others = taken.values
         own, routes = others[: len(self.own)], others[len(self.own) :]
         columns: dict[str, Any] = {
@@ -94,7 +94,7 @@ class RowTables:
             doubtful.update(index for index, micros in enumerate(times) if micros is None)
         return times
 
-    def _docs(self, reading: Lines, kept: Sequence[int], taken: Taken) -> Sequence[str | None]:
+    def _docs(self, reading: Lines, kept: Sequence[int], taken: Extracted) -> Sequence[str | None]:
         match self.doc:
             case "rest":
                 return taken.docs
@@ -105,23 +105,23 @@ class RowTables:
 
 
 def _column(own: OwnColumn) -> Callable[[Json], Json]:
-    def take(value: Json) -> Json:
+    def extract(value: Json) -> Json:
         taken = own.value(value)
         if taken is None and own.config.required:
-            raise Doubtful
+            raise NeedsJudging
         return taken
 
-    return take
+    return extract
 
 
 def _route(default: str | None) -> Callable[[Json], Json]:
-    def take(value: Json) -> Json:
+    def extract(value: Json) -> Json:
         text = route_value(value)
         if text is None and default is None:
-            raise Doubtful
+            raise NeedsJudging
         return text
 
-    return take
+    return extract
 
 
 def _stays(_value: Json, _taken: Json) -> bool:

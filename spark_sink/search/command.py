@@ -21,9 +21,9 @@ from log_shipper.spark_sink.search.arguments import FOLLOWED, LIMIT
 from log_shipper.spark_sink.search.context import Group, Groups, Neighbours
 from log_shipper.spark_sink.search.follow import Follow
 from log_shipper.spark_sink.search.newest import Hit, newest_first, scan_of
-from log_shipper.spark_sink.search.output import People, Programs, has_colours, highlight
+from log_shipper.spark_sink.search.output import JsonOutput, TextOutput, has_colours, highlight
 from log_shipper.spark_sink.search.query import Case, Query
-from log_shipper.spark_sink.search.sealed import Judge
+from log_shipper.spark_sink.search.sealed import ConditionFilter
 from log_shipper.spark_sink.search.tables import SearchedTable, combine, locations, open_table
 from log_shipper.spark_sink.storage.locations import Location
 
@@ -52,9 +52,9 @@ class Command:
     options: argparse.Namespace
     output: TextIO
     wait: Callable[[float], object]
-    judge: Judge = field(default_factory=Judge)
+    judge: ConditionFilter = field(default_factory=ConditionFilter)
     _query: Query = field(init=False)
-    _printer: People | Programs = field(init=False)
+    _printer: TextOutput | JsonOutput = field(init=False)
     _printed: int = field(default=0)  # groups
     _found: int = field(default=0)  # lines that match
 
@@ -83,12 +83,12 @@ class Command:
             return [Location(path) for path in self.options.tables]
         return locations(load(self.options.files, SinkConfig, self.options.overrides))
 
-    def _lines(self) -> People | Programs:
+    def _lines(self) -> TextOutput | JsonOutput:
         if self.options.json:
-            return Programs(marks=self.options.context > 0)
+            return JsonOutput(marks=self.options.context > 0)
         colours = has_colours(self.output, os.environ)
         zone = None if self.options.local else UTC
-        return People(zone, highlight(self._query) if colours else None, colours)
+        return TextOutput(zone, highlight(self._query) if colours else None, colours)
 
     def _search(self, tables: list[SearchedTable], limit: int, oldest_first: bool = False) -> None:
         selection = self.judge.selection(self._query, tables[0].schema, limit)

@@ -20,8 +20,8 @@ import pyarrow as pa
 
 from log_shipper.spark_sink.search.newest import Hit
 from log_shipper.spark_sink.search.query import NUMBER, Query, Selection
-from log_shipper.spark_sink.search.reading import Piece, Row, piece_of, read, rows_of, split
-from log_shipper.spark_sink.search.sealed import Judge
+from log_shipper.spark_sink.search.reading import FilePiece, Row, piece_of, read, rows_of, split
+from log_shipper.spark_sink.search.sealed import ConditionFilter
 from log_shipper.spark_sink.search.tables import SearchedFile, SearchedTable, micros, overlaps
 
 _REACH = timedelta(days=1)
@@ -56,7 +56,7 @@ class Side:
     lines: list[Row] = field(default_factory=list)
     others: list[Row] = field(default_factory=list)
 
-    def take(self, rows: Iterable[Row]) -> None:
+    def add_rows(self, rows: Iterable[Row]) -> None:
         own = [row for row in rows if row["file_id"] == self.row["file_id"]]
         own = [row for row in own if (row["offset"] < self.row["offset"]) == self.is_before]
         self.lines = sorted([*self.lines, *own], key=lambda row: abs(row["offset"] - self.row["offset"]))[: self.count]
@@ -81,7 +81,7 @@ class Side:
         ]
         return [*self.lines, *beyond][: self.count]
 
-    def may_be_in(self, piece: Piece) -> bool:
+    def may_be_in(self, piece: FilePiece) -> bool:
         """Return True if a piece may have a line of this side, by its times."""
         bound, time = piece.oldest if self.is_before else piece.newest, _time(self.row)
         return bound is None or (bound <= time + _JITTER if self.is_before else bound >= time - _JITTER)
@@ -99,7 +99,7 @@ class Side:
 class Neighbours:
     """Finds the lines around rows of tables as they are now."""
 
-    judge: Judge
+    judge: ConditionFilter
     count: int
     _files: dict[SearchedTable, list[SearchedFile]] = field(default_factory=dict)
     _over: Event = field(default_factory=Event)
@@ -141,11 +141,11 @@ class Neighbours:
                     heapq.heappush(waiting, (_distance(part, row), next(numbers), part))
                 continue
             rows = list(rows_of(read(piece, selection, self.judge, self._over)))
-            before.take(rows)
-            after.take(rows)
+            before.add_rows(rows)
+            after.add_rows(rows)
         return before, after
 
-    def _pieces(self, row: Row, table: SearchedTable) -> Iterator[Piece]:
+    def _pieces(self, row: Row, table: SearchedTable) -> Iterator[FilePiece]:
         if table not in self._files:
             table.delta.update_incremental()  # while following, it has more by now
             self._files[table] = list(table.files(Query()))
@@ -204,7 +204,7 @@ def _order(row: Row) -> tuple[int, int]:
     return _time(row), row.get("offset") or 0
 
 
-def _distance(piece: Piece, row: Row) -> int:
+def _distance(piece: FilePiece, row: Row) -> int:
     time = _time(row)
     before = 0 if piece.newest is None else time - piece.newest
     after = 0 if piece.oldest is None else piece.oldest - time

@@ -17,9 +17,9 @@ import pyarrow as pa
 from pyarrow import compute
 
 from log_shipper.spark_sink.search.query import Query
-from log_shipper.spark_sink.search.reading import Piece, ask, coded, piece_of
+from log_shipper.spark_sink.search.reading import FilePiece, ask, coded, piece_of
 from log_shipper.spark_sink.search.scan import Scan
-from log_shipper.spark_sink.search.sealed import Judge
+from log_shipper.spark_sink.search.sealed import ConditionFilter
 from log_shipper.spark_sink.search.tables import SearchedFile, micros
 
 # Rows by the number of the span, None for those without a time, and the value.
@@ -57,7 +57,7 @@ class Counting:
         query = self.query
         return not (query.text or query.hosts or query.paths or query.where)
 
-    def by_codes(self, piece: Piece, over: Event) -> Counts:
+    def by_codes(self, piece: FilePiece, over: Event) -> Counts:
         """Count a piece, by a column of text if there is one, where the time alone decides."""
         counts = Counter[tuple[int | None, str | None]]()
         for times, values in coded(piece, self.column, over):
@@ -86,7 +86,7 @@ class Counting:
         parts = [compare(times, micros(bound)) for compare, bound in bounds if bound is not None]
         return functools.reduce(compute.and_, parts) if parts else None
 
-    def span_of(self, piece: Piece) -> int | None:
+    def span_of(self, piece: FilePiece) -> int | None:
         """Return the number of the span that has all rows of a piece, all of which match; None where its statistics do
         not show that."""
         query, oldest, newest = self.query, piece.oldest, piece.newest
@@ -117,7 +117,7 @@ class Count:
 
     counting: Counting
     schema: pa.Schema
-    judge: Judge
+    judge: ConditionFilter
     scan: Scan[Counts] = field(init=False)
     files_done: int = field(default=0)  # of which nothing was read
 
@@ -130,7 +130,7 @@ class Count:
         is_text = counting.column and pa.types.is_string(self.schema.field(counting.column).type)
         has_codes = counting.is_of_times and bool(is_text or not value)
 
-        def work(piece: Piece, over: Event) -> Counts:
+        def work(piece: FilePiece, over: Event) -> Counts:
             if (span := counting.span_of(piece)) is not None:
                 return {(span, None): piece.rows or 0}
             if has_codes:

@@ -14,8 +14,8 @@ from urllib.parse import unquote
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.search.newest import Hit, hit_of
 from log_shipper.spark_sink.search.query import Query, Selection
-from log_shipper.spark_sink.search.reading import Missing, Piece, piece_of, read, rows_of, split
-from log_shipper.spark_sink.search.sealed import Judge
+from log_shipper.spark_sink.search.reading import FilePiece, MissingFile, piece_of, read, rows_of, split
+from log_shipper.spark_sink.search.sealed import ConditionFilter
 from log_shipper.spark_sink.search.tables import SearchedFile, SearchedTable, combine, open_table
 from log_shipper.spark_sink.storage.locations import Location
 
@@ -43,7 +43,7 @@ class Commits:
     open: Callable[[Location], SearchedTable] = open_table
     _quiet: int = field(default=0)
 
-    def take(self) -> Iterator[Commit]:
+    def read_new(self) -> Iterator[Commit]:
         """Yield the new commits. Raises SinkError where the table is missing, or not the same any more."""
         while (text := self._next()) is not None:
             self.version += 1
@@ -102,7 +102,7 @@ class Follow:
 
     tables: list[SearchedTable]
     query: Query
-    judge: Judge
+    judge: ConditionFilter
     locations: Callable[[], Sequence[Location]]
     warn: Callable[[str], None]
     open: Callable[[Location], SearchedTable] = open_table
@@ -120,7 +120,7 @@ class Follow:
         if self._polls % _NEW_TABLES == 0:
             self._logs += self._new_logs()
         for log in self._logs:
-            for commit in log.take():
+            for commit in log.read_new():
                 if commit.has_new_columns:
                     self._select()
                 yield log.table, hits_of(commit, self._selection, self.judge, self.warn)
@@ -145,7 +145,7 @@ def added(actions: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [action["add"] for action in actions if "add" in action and action["add"]["dataChange"]]
 
 
-def hits_of(commit: Commit, selection: Selection, judge: Judge, warn: Callable[[str], None]) -> Iterator[Hit]:
+def hits_of(commit: Commit, selection: Selection, judge: ConditionFilter, warn: Callable[[str], None]) -> Iterator[Hit]:
     """Yield the hits of a commit, those of a small one by time. Raises SinkError."""
     hits: list[Hit] = []
     for file in commit.files:
@@ -156,11 +156,11 @@ def hits_of(commit: Commit, selection: Selection, judge: Judge, warn: Callable[[
                     if len(hits) == _CHUNK:
                         yield from sorted(hits, reverse=True)
                         hits = []
-        except Missing as error:  # the process was stopped for longer than vacuum keeps files
+        except MissingFile as error:  # the process was stopped for longer than vacuum keeps files
             warn(f"{error}: its rows are not shown")
     yield from sorted(hits, reverse=True)
 
 
-def _pieces(file: SearchedFile) -> list[Piece]:
+def _pieces(file: SearchedFile) -> list[FilePiece]:
     piece = piece_of(file)
     return split(piece) if piece.is_large else [piece]

@@ -15,7 +15,7 @@ import pyarrow as pa
 from log_shipper.spark_sink.search.query import Query, Selection
 from log_shipper.spark_sink.search.reading import Row, read, rows_of
 from log_shipper.spark_sink.search.scan import Scan
-from log_shipper.spark_sink.search.sealed import Judge
+from log_shipper.spark_sink.search.sealed import ConditionFilter
 from log_shipper.spark_sink.search.tables import SearchedFile, SearchedTable, micros
 
 _NO_TIME = -(2**63)
@@ -36,7 +36,7 @@ def hit_of(row: Row, table: SearchedTable) -> Hit:
     return Hit((-time, row.get("host") or "", row.get("file_id") or "", -(row.get("offset") or 0)), row, table)
 
 
-def scan_of(query: Query, selection: Selection, judge: Judge) -> Scan[pa.Table]:
+def scan_of(query: Query, selection: Selection, judge: ConditionFilter) -> Scan[pa.Table]:
     """Return the pass that takes the rows of a selection, which is the query's."""
     return Scan(lambda piece, over: read(piece, selection, judge, over), judge, query)
 

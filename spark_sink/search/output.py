@@ -24,7 +24,7 @@ _BREAKS = re.compile("[\0-\x1f]")
 
 
 @dataclass(frozen=True, slots=True)
-class People:
+class TextOutput:
     """Lines for people. `zone`: of the times, None for the machine's. `highlight`: what is coloured in a message, None
     without colours."""
 
@@ -66,7 +66,7 @@ class People:
 
 
 @dataclass(frozen=True, slots=True)
-class Programs:
+class JsonOutput:
     """A JSON object a line, with all columns. `marks`: with a member `match`, which is false for a line of context."""
 
     marks: bool = False

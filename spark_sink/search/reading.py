@@ -15,7 +15,7 @@ from pyarrow import compute, parquet
 
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.search.query import NUMBER, Selection
-from log_shipper.spark_sink.search.sealed import Judge
+from log_shipper.spark_sink.search.sealed import ConditionFilter
 from log_shipper.spark_sink.search.tables import SearchedFile
 
 BATCH = 16_384  # rows: what a thread has in memory, and its cache takes
@@ -29,12 +29,12 @@ Row = dict[str, Any]
 Question = Callable[[pa.RecordBatchReader], pa.Table]
 
 
-class Missing(SinkError):
+class MissingFile(SinkError):
     """Raised where a data file does not exist any more."""
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class FilePiece:
     """What is read together: a row group of a data file, or all of a small one (`group` is None). The bounds are those
     of `ts`, None where they are unknown, and so is the number of rows that have a `ts`."""
 
@@ -51,11 +51,11 @@ class Piece:
         return self.group is None and self.file.size > SMALL
 
 
-def piece_of(file: SearchedFile) -> Piece:
-    return Piece(file, file.oldest, file.newest, file.rows)
+def piece_of(file: SearchedFile) -> FilePiece:
+    return FilePiece(file, file.oldest, file.newest, file.rows)
 
 
-def split(piece: Piece) -> list[Piece]:
+def split(piece: FilePiece) -> list[FilePiece]:
     """Return a piece for each row group of a file, by its footer. Raises SinkError."""
     with _opened(piece) as source:
         footer = source.metadata
@@ -65,7 +65,7 @@ def split(piece: Piece) -> list[Piece]:
     return [_group(piece, footer, number, index) for number in range(footer.num_row_groups)]
 
 
-def read(piece: Piece, selection: Selection, judge: Judge, over: Event) -> pa.Table:
+def read(piece: FilePiece, selection: Selection, judge: ConditionFilter, over: Event) -> pa.Table:
     """Return the rows of a piece that a selection takes, with all columns of the table, the newest first; fewer once
     `over` is set. Raises SinkError."""
     schema = piece.file.table.schema
@@ -88,13 +88,13 @@ def rows_of(taken: pa.Table) -> Iterator[Row]:
         yield from batch.to_pylist()
 
 
-def ask(piece: Piece, columns: Sequence[str], over: Event, question: Question) -> pa.Table:
+def ask(piece: FilePiece, columns: Sequence[str], over: Event, question: Question) -> pa.Table:
     """Return the answer to a question about the rows of a piece, with these columns and NUMBER. Raises SinkError."""
     with _opened(piece) as source:
         return _asked(source, piece, columns, over, question)
 
 
-def coded(piece: Piece, column: str, over: Event) -> Iterator[tuple[pa.Array, pa.DictionaryArray | None]]:
+def coded(piece: FilePiece, column: str, over: Event) -> Iterator[tuple[pa.Array, pa.DictionaryArray | None]]:
     """Yield the times of the rows, in microseconds since 1970, and the values of a column of text, if one is named, as
     codes, which takes a fifth of what reading them as texts and counting them takes. Raises SinkError."""
     stored = piece.file.table.stored
@@ -112,7 +112,7 @@ def coded(piece: Piece, column: str, over: Event) -> Iterator[tuple[pa.Array, pa
 
 
 def _asked(
-    source: parquet.ParquetFile, piece: Piece, columns: Sequence[str], over: Event, question: Question
+    source: parquet.ParquetFile, piece: FilePiece, columns: Sequence[str], over: Event, question: Question
 ) -> pa.Table:
     errors: list[SinkError] = []
 
@@ -134,7 +134,7 @@ def _asked(
     return answer
 
 
-def _at(source: parquet.ParquetFile, piece: Piece, columns: Sequence[str], numbers: pa.ChunkedArray) -> pa.Table:
+def _at(source: parquet.ParquetFile, piece: FilePiece, columns: Sequence[str], numbers: pa.ChunkedArray) -> pa.Table:
     """Return these columns of the rows with these numbers, which rise."""
     parts, first = [], 0
     for batch in _batches(source, piece, columns):
@@ -145,7 +145,7 @@ def _at(source: parquet.ParquetFile, piece: Piece, columns: Sequence[str], numbe
     return pa.Table.from_batches(parts, _schema(piece, columns))
 
 
-def _batches(source: parquet.ParquetFile, piece: Piece, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+def _batches(source: parquet.ParquetFile, piece: FilePiece, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a piece in their order, with these columns as the table has them. Raises SinkError."""
     stored, named = set(source.schema_arrow.names), piece.file.table.stored
     wanted = list({name for name in (named.get(name, name) for name in columns) if name is not None and name in stored})
@@ -155,7 +155,7 @@ def _batches(source: parquet.ParquetFile, piece: Piece, columns: Sequence[str]) 
 
 
 def _stored(
-    source: parquet.ParquetFile, piece: Piece, columns: Sequence[str], most: int = BATCH
+    source: parquet.ParquetFile, piece: FilePiece, columns: Sequence[str], most: int = BATCH
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a piece as its file has them; fewer at a time where they are large."""
     groups = list(range(source.metadata.num_row_groups)) if piece.group is None else [piece.group]
@@ -165,14 +165,14 @@ def _stored(
 
 
 @contextmanager
-def _reading(piece: Piece) -> Iterator[None]:
+def _reading(piece: FilePiece) -> Iterator[None]:
     try:
         yield
     except (OSError, pa.ArrowException) as error:
         raise _unreadable(piece, error) from error
 
 
-def _column(batch: pa.RecordBatch, name: str, piece: Piece) -> pa.Array:
+def _column(batch: pa.RecordBatch, name: str, piece: FilePiece) -> pa.Array:
     """Return a column as the table has it. A file of before the column has none: NULL; a partition's is in its path."""
     kind = piece.file.table.schema.field(name).type
     if name in piece.file.partition:
@@ -190,11 +190,11 @@ def _column(batch: pa.RecordBatch, name: str, piece: Piece) -> pa.Array:
     return column.cast(kind)
 
 
-def _schema(piece: Piece, columns: Sequence[str]) -> pa.Schema:
+def _schema(piece: FilePiece, columns: Sequence[str]) -> pa.Schema:
     return pa.schema([piece.file.table.schema.field(name) for name in columns])
 
 
-def _group(piece: Piece, footer: parquet.FileMetaData, number: int, index: int | None) -> Piece:
+def _group(piece: FilePiece, footer: parquet.FileMetaData, number: int, index: int | None) -> FilePiece:
     """Return the piece of a row group; it has the bounds of its file where it has none of its own."""
     oldest, newest, rows = piece.oldest, piece.newest, None
     bounds = footer.row_group(number).column(index).statistics if index is not None else None
@@ -203,11 +203,11 @@ def _group(piece: Piece, footer: parquet.FileMetaData, number: int, index: int |
         if "micro" in unit:
             oldest, newest = bounds.min_raw, bounds.max_raw
             rows = footer.row_group(number).num_rows if bounds.null_count == 0 else None
-    return Piece(piece.file, oldest, newest, rows, number, footer)
+    return FilePiece(piece.file, oldest, newest, rows, number, footer)
 
 
 @contextmanager
-def _opened(piece: Piece, coded: str = "") -> Iterator[parquet.ParquetFile]:
+def _opened(piece: FilePiece, coded: str = "") -> Iterator[parquet.ParquetFile]:
     """Open the file of a piece, to read a column as codes if it is there and has texts."""
     try:
         stored = piece.file.table.store.open_input_file(piece.file.path)
@@ -228,8 +228,8 @@ def _opened(piece: Piece, coded: str = "") -> Iterator[parquet.ParquetFile]:
         yield source
 
 
-def _unreadable(piece: Piece, error: Exception) -> SinkError:
+def _unreadable(piece: FilePiece, error: Exception) -> SinkError:
     place = f"{piece.file.table.location.path.rstrip('/')}/{piece.file.path}"
     if isinstance(error, FileNotFoundError):
-        return Missing(f"the data file {place} is missing (deleted by vacuum?)")
+        return MissingFile(f"the data file {place} is missing (deleted by vacuum?)")
     return SinkError(f"cannot read the data file {place}: {error}")

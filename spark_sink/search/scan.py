@@ -12,8 +12,8 @@ from typing import Generic, TypeVar
 
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.search.query import Query
-from log_shipper.spark_sink.search.reading import Piece, piece_of, split
-from log_shipper.spark_sink.search.sealed import Judge
+from log_shipper.spark_sink.search.reading import FilePiece, piece_of, split
+from log_shipper.spark_sink.search.sealed import ConditionFilter
 from log_shipper.spark_sink.search.tables import SearchedFile, overlaps
 
 _UNKNOWN = 2**63  # later than all times: a piece without bounds is read first
@@ -26,17 +26,17 @@ class Scan(Generic[T]):
     early once the event is set. `judge`: what the work asks; no other pass asks it at the same time. `files_read`: the
     data files of which rows were read."""
 
-    work: Callable[[Piece, Event], T]
-    judge: Judge
+    work: Callable[[FilePiece, Event], T]
+    judge: ConditionFilter
     query: Query
     threads: int = max(2, os.cpu_count() or 1)
     files_read: set[str] = field(default_factory=set)
-    _waiting: list[tuple[int, int, Piece]] = field(default_factory=list)  # a heap
-    _running: deque[tuple[int, Piece, Future[T]]] = field(default_factory=deque)
+    _waiting: list[tuple[int, int, FilePiece]] = field(default_factory=list)  # a heap
+    _running: deque[tuple[int, FilePiece, Future[T]]] = field(default_factory=deque)
     _count: Iterator[int] = field(default_factory=itertools.count)
     _over: Event = field(default_factory=Event)
 
-    def answers(self, files: Iterable[SearchedFile]) -> Generator[tuple[Piece, T, int | None], None, None]:
+    def answers(self, files: Iterable[SearchedFile]) -> Generator[tuple[FilePiece, T, int | None], None, None]:
         """Yield each piece with its answer and the time of the newest row that was not read yet, None after the last
         one. Raises SinkError."""
         self._wait(map(piece_of, files))
@@ -58,7 +58,7 @@ class Scan(Generic[T]):
         self._over.set()
         self.judge.interrupt()
 
-    def _wait(self, pieces: Iterable[Piece]) -> None:
+    def _wait(self, pieces: Iterable[FilePiece]) -> None:
         for piece in pieces:
             if overlaps(piece, self.query.since, self.query.until):
                 newest = _UNKNOWN if piece.newest is None else piece.newest

@@ -33,7 +33,7 @@ _SEALED: dict[str, str | bool | int | float | list[str]] = {
 _SHOWN = 200  # characters of an expression in a message
 
 
-class Judge:
+class ConditionFilter:
     """A sealed DuckDB. Any thread may call it."""
 
     def __init__(self) -> None:

@@ -15,7 +15,7 @@ from pyarrow import compute, fs
 
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.options.model import SinkConfig
-from log_shipper.spark_sink.options.paths import normal, normal_pattern
+from log_shipper.spark_sink.options.paths import normal_pattern, normalized
 from log_shipper.spark_sink.search.query import Query, is_literal
 from log_shipper.spark_sink.storage.locations import Location, location_of
 from log_shipper.spark_sink.storage.power_cuts import damage
@@ -100,7 +100,7 @@ def locations(config: SinkConfig) -> list[Location]:
         return [location_of(config, config.table.path)]
     template = config.table.template
     pattern = re.compile(normal_pattern(template, ()))
-    root = normal(template.directory)
+    root = normalized(template.directory)
     depth = config.table.path.rstrip("/").count("/") - template.directory.count("/")
     try:
         paths = sorted(_directories(location_of(config, root).files(), "", depth))

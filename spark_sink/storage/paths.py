@@ -25,7 +25,7 @@ def check_shared(spark: SparkSession, config: SinkConfig) -> None:
         try:
             directory.mkdir(parents=True, exist_ok=True)
             probe.touch()
-            unseen = context.parallelize(range(cores), cores).mapPartitions(looker(str(probe))).collect()
+            unseen = context.parallelize(range(cores), cores).mapPartitions(directory_check(str(probe))).collect()
         except SPARK_ERRORS as error:
             raise translate(str(error), f"checking {directory} on the executors") from error
         except OSError as error:
@@ -39,7 +39,7 @@ def check_shared(spark: SparkSession, config: SinkConfig) -> None:
             )
 
 
-def looker(probe: str) -> Callable[[Iterable[int]], Iterator[str]]:
+def directory_check(probe: str) -> Callable[[Iterable[int]], Iterator[str]]:
     """Return a function for a task, which yields the name of its machine where it does not see the file."""
 
     def look(_: Iterable[int]) -> Iterator[str]:

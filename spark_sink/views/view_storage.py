@@ -55,7 +55,7 @@ class ViewStorage:
     retain: float
 
     @classmethod
-    def of(cls, spark: SparkSession, config: SinkConfig, entry: ViewEntry) -> "ViewStorage":
+    def from_config(cls, spark: SparkSession, config: SinkConfig, entry: ViewEntry) -> "ViewStorage":
         view = entry.view
         return cls(
             spark,

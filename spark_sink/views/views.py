@@ -75,7 +75,7 @@ class Views:
         checkpoint do not belong together.
         """
         entries = [ViewEntry(view, index) for index, view in enumerate(self.config.views)]
-        self._views = self._queries([ViewStorage.of(self.spark, self.config, entry) for entry in entries])
+        self._views = self._queries([ViewStorage.from_config(self.spark, self.config, entry) for entry in entries])
         for view in self._views:
             if changed := view.storage.prepare(view.rows):
                 logger.warning(changed, extra={"view": view.name})

@@ -11,7 +11,7 @@ from confluent_kafka.cimpl import TopicPartition
 from demo.broker import Broker
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.kafka import client
-from log_shipper.spark_sink.kafka.lost import Lost
+from log_shipper.spark_sink.kafka.lost import LostRange
 from log_shipper.spark_sink.kafka.offset_ranges import OffsetRange
 from log_shipper.spark_sink.kafka.range_reader import RangeReader
 from log_shipper.spark_sink.options.kafka import KafkaSource
@@ -112,7 +112,7 @@ def test_deleted_records_are_refused_with_the_way_out_or_noted(
     reader = RangeReader(consumer, may_lose=True)
     assert offsets(reader, OffsetRange(topic, 0, 2, 9)) == [6, 7, 8]
     assert offsets(reader, OffsetRange(topic, 0, 1, 4)) == []
-    assert reader.lost == [Lost(topic, 0, 2, 5), Lost(topic, 0, 1, 3)]
+    assert reader.lost == [LostRange(topic, 0, 2, 5), LostRange(topic, 0, 1, 3)]
 
 
 def test_a_range_behind_the_end_of_the_partition_is_refused(
@@ -135,7 +135,7 @@ def test_a_topic_that_is_deleted_is_refused_or_its_range_is_lost(
         offsets(RangeReader(consumer), OffsetRange(missing, 0, 0, 4))
     reader = RangeReader(consumer, may_lose=True)
     assert offsets(reader, OffsetRange(missing, 0, 0, 4)) == []
-    assert reader.lost == [Lost(missing, 0, 0, 3)]
+    assert reader.lost == [LostRange(missing, 0, 0, 3)]
 
 
 def test_a_consumer_that_gets_no_answer_is_not_waited_for_for_ever(topic_name: str) -> None:

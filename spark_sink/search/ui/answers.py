@@ -14,11 +14,11 @@ from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.search.context import Neighbours
 from log_shipper.spark_sink.search.follow import Follow
 from log_shipper.spark_sink.search.newest import newest_first, scan_of
-from log_shipper.spark_sink.search.output import Programs
+from log_shipper.spark_sink.search.output import JsonOutput
 from log_shipper.spark_sink.search.query import Query
 from log_shipper.spark_sink.search.reading import Row, rows_of
 from log_shipper.spark_sink.search.scan import Scan
-from log_shipper.spark_sink.search.sealed import Judge
+from log_shipper.spark_sink.search.sealed import ConditionFilter
 from log_shipper.spark_sink.search.ui.questions import Question, moment, number, question
 from log_shipper.spark_sink.search.ui.sources import Snapshot, Source
 from log_shipper.spark_sink.search.ui.stream import Stream
@@ -28,17 +28,17 @@ MAX_BYTES = 32 * 1024 * 1024  # of the rows of one answer
 MAX_DOWNLOAD = 1_000_000  # rows
 MAX_CONTEXT = 500  # lines on each side
 _POLL = 0.5  # seconds between two looks at the log while following
-_JSON = Programs()
+_JSON = JsonOutput()
 
 
 @dataclass(slots=True)
-class Asked:
+class PageRequest:
     """A question to a source, with what answers it. Raises SinkError, as its methods do."""
 
     source: Source
     parameters: Mapping[str, str]
     question: Question = field(init=False)
-    judge: Judge = field(init=False)  # made by the thread that needs it
+    judge: ConditionFilter = field(init=False)  # made by the thread that needs it
     started: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
@@ -61,7 +61,7 @@ class Asked:
         return round(time.monotonic() - self.started, 3)
 
 
-def rows(asked: Asked, stream: Stream) -> None:
+def rows(asked: PageRequest, stream: Stream) -> None:
     """Send the newest rows."""
     limit = number(asked.parameters, "limit", 500, MAX_ROWS)
     snapshot, query = asked.begin(stream)
@@ -79,9 +79,9 @@ def rows(asked: Asked, stream: Stream) -> None:
     stream.send(end=end)
 
 
-def follow(asked: Asked, stream: Stream) -> None:
+def follow(asked: PageRequest, stream: Stream) -> None:
     """Send the rows that land, until the client leaves."""
-    tables = asked.source.fresh()
+    tables = asked.source.open_tables()
     query = asked.question.query(tables[0].schema, asked.judge)
 
     def warn(sentence: str) -> None:
@@ -96,7 +96,7 @@ def follow(asked: Asked, stream: Stream) -> None:
                 stream.put(_row(hit.row))
 
 
-def context(asked: Asked, stream: Stream) -> None:
+def context(asked: PageRequest, stream: Stream) -> None:
     """Send the lines around the one that the parameters name, of its file and across rotation."""
     names, lines = asked.parameters, number(asked.parameters, "lines", 20, MAX_CONTEXT)
     ts = moment(names.get("ts", ""), datetime.now(UTC))
@@ -115,14 +115,14 @@ def context(asked: Asked, stream: Stream) -> None:
     stream.put(b'{"before":[%b],"after":[%b]}\n' % tuple(b",".join(map(_text, rows)) for rows in around))
 
 
-def ndjson(asked: Asked, stream: Stream) -> None:
+def ndjson(asked: PageRequest, stream: Stream) -> None:
     """Send the rows as JSON lines, those of newer data files first."""
     for taken in _downloaded(asked, stream):
         for row in rows_of(taken):
             stream.put(_text(row) + b"\n")
 
 
-def parquet_file(asked: Asked, stream: Stream) -> None:
+def parquet_file(asked: PageRequest, stream: Stream) -> None:
     """Send the rows as a parquet file, those of newer data files first."""
     parts = _downloaded(asked, stream)
     first = next(parts)
@@ -151,7 +151,7 @@ class _Sent:
         self.closed = True
 
 
-def _downloaded(asked: Asked, stream: Stream) -> Iterator[pa.Table]:
+def _downloaded(asked: PageRequest, stream: Stream) -> Iterator[pa.Table]:
     """Yield the rows, at first none. They are not sorted by time: that would keep all files that overlap in memory."""
     snapshot, query = asked.searched()
     yield snapshot.schema.empty_table()
@@ -165,7 +165,7 @@ def _downloaded(asked: Asked, stream: Stream) -> Iterator[pa.Table]:
                 return
 
 
-def _scan(asked: Asked, stream: Stream, snapshot: Snapshot, query: Query, limit: int) -> Scan[pa.Table]:
+def _scan(asked: PageRequest, stream: Stream, snapshot: Snapshot, query: Query, limit: int) -> Scan[pa.Table]:
     """Return a pass for the newest rows, which ends when the client leaves."""
     scan = scan_of(query, asked.judge.selection(query, snapshot.schema, limit), asked.judge)
     stream.cancel_by(scan.cancel)

@@ -12,7 +12,7 @@ from log_shipper.spark_sink.search import terms
 from log_shipper.spark_sink.search.counts import MAX_GROUPS, OTHERS, Count, Counting, Counts, bounded
 from log_shipper.spark_sink.search.query import Query
 from log_shipper.spark_sink.search.tables import SearchedFile, micros
-from log_shipper.spark_sink.search.ui.answers import Asked
+from log_shipper.spark_sink.search.ui.answers import PageRequest
 from log_shipper.spark_sink.search.ui.questions import number
 from log_shipper.spark_sink.search.ui.stream import Stream
 
@@ -22,7 +22,7 @@ _SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 1
 _SPANS = (*_SECONDS, *(60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 604800))
 
 
-def counts(asked: Asked, stream: Stream) -> None:
+def counts(asked: PageRequest, stream: Stream) -> None:
     """Send how many rows there are in each span of time, by a value; again and again, until all are counted."""
     parameters = asked.parameters
     bars = number(parameters, "bars", 120, MAX_BARS) if "bars" in parameters else 0

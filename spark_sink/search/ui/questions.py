@@ -10,7 +10,7 @@ from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.search import terms
 from log_shipper.spark_sink.search.moments import parse_moment
 from log_shipper.spark_sink.search.query import Query
-from log_shipper.spark_sink.search.sealed import Judge
+from log_shipper.spark_sink.search.sealed import ConditionFilter
 from log_shipper.spark_sink.search.terms import Term
 
 MAX_CHARACTERS = 2000  # characters of what is typed
@@ -31,7 +31,7 @@ class Question:
         """The part of the query that the statistics of data files may answer."""
         return Query(since=self.since, until=self.until, hosts=terms.hosts(self.text))
 
-    def query(self, schema: pa.Schema, judge: Judge) -> Query:
+    def query(self, schema: pa.Schema, judge: ConditionFilter) -> Query:
         """Return the query in tables with these columns. Raises SinkError."""
         parts = [f"({typed})"] if (typed := terms.condition(self.text, schema)) else []
         for name, sql in (("the search", typed), ("the SQL condition", self.where)):

@@ -24,10 +24,10 @@ from log_shipper.spark_sink.options.model import SinkConfig
 from log_shipper.spark_sink.options.parts import UiConfig
 from log_shipper.spark_sink.platform.stop_signals import stop_signals
 from log_shipper.spark_sink.search.query import Query
-from log_shipper.spark_sink.search.sealed import Judge
+from log_shipper.spark_sink.search.sealed import ConditionFilter
 from log_shipper.spark_sink.search.tables import NoTable
 from log_shipper.spark_sink.search.ui import answers, counting
-from log_shipper.spark_sink.search.ui.answers import Asked
+from log_shipper.spark_sink.search.ui.answers import PageRequest
 from log_shipper.spark_sink.search.ui.sources import Source, source_of, sources
 from log_shipper.spark_sink.search.ui.stream import Slots, Stream
 
@@ -40,7 +40,7 @@ _LOOK = 0.5  # seconds between two looks whether a signal has come
 _UNLIKE = {"message", "file_id", "doc", "fields", "key", "value"}  # columns with a value of its own in nearly each row
 _MEMBERS = ("log.level", "stream")  # of `doc`, with few values
 
-Work = Callable[[Asked, Stream], None]
+Work = Callable[[PageRequest, Stream], None]
 
 
 @dataclass(slots=True)
@@ -89,13 +89,13 @@ class SearchPage:
         stream = Stream(partial(_answer, work, self._asked(request)), slots)
         return Response(200, "application/x-ndjson", stream.body())
 
-    def _asked(self, request: Request) -> Asked:
+    def _asked(self, request: Request) -> PageRequest:
         name = request.query.get("table", self.sources[0].name)
         source = next((source for source in self.sources if source.name == name), None)
         if source is None:
             raise RefusedRequest(400, f"there is no table {name[:100]!r}; /tables lists them")
         try:
-            return Asked(source, request.query)
+            return PageRequest(source, request.query)
         except SinkError as error:
             raise RefusedRequest(400, str(error)) from error
 
@@ -111,8 +111,8 @@ class SearchPage:
         return handler(request)
 
 
-def _answer(work: Work, asked: Asked, stream: Stream) -> None:
-    asked.judge = Judge()
+def _answer(work: Work, asked: PageRequest, stream: Stream) -> None:
+    asked.judge = ConditionFilter()
     try:
         work(asked, stream)
     except SinkError:

@@ -65,7 +65,7 @@ class Source:
             self._refresh()
             return Snapshot(self._tables, [file for table in self._tables for file in table.files(query)])
 
-    def fresh(self) -> list[SearchedTable]:
+    def open_tables(self) -> list[SearchedTable]:
         """Return the tables at their newest version, opened for the caller alone. Raises SinkError."""
         tables = [self.open(location) for location in self.locations()]
         combine(tables)
@@ -79,7 +79,7 @@ class Source:
     def _refresh(self) -> None:
         if time.monotonic() >= self._open_at or not self._is_current():
             self._tables = []  # none, if one cannot be opened
-            self._tables = self.fresh()
+            self._tables = self.open_tables()
             self._schemas = list(map(_schema, self._tables))
             self._open_at = time.monotonic() + _OPEN_AGAIN
 

@@ -21,7 +21,7 @@ _LOOK = 0.3  # seconds between two looks whether the client is still there
 _AT_ONCE = 65536  # bytes that are sent together where there is more
 
 
-class Left(Exception):
+class ClientLeft(Exception):
     """Raised in the thread once the client has left."""
 
 
@@ -65,11 +65,11 @@ class Stream:
                 cancel()
 
     def send(self, **members: Any) -> None:
-        """Put an object of JSON as a line. Raises Left."""
+        """Put an object of JSON as a line. Raises ClientLeft."""
         self.put(orjson.dumps(members, option=orjson.OPT_APPEND_NEWLINE))
 
     def put(self, piece: bytes) -> None:
-        """Have these bytes sent; wait while the client has much to take. Raises Left."""
+        """Have these bytes sent; wait while the client has much to take. Raises ClientLeft."""
         with self._changed:
             self._changed.wait_for(lambda: self._size < _WAITING or self._left.is_set())
             self.check()
@@ -78,9 +78,9 @@ class Stream:
             self._changed.notify_all()
 
     def check(self, seconds: float = 0) -> None:
-        """Raise Left if the client has left, or leaves within the given seconds."""
+        """Raise ClientLeft if the client has left, or leaves within the given seconds."""
         if self._left.wait(seconds):
-            raise Left
+            raise ClientLeft
 
     def cancel_by(self, cancel: Callable[[], object]) -> None:
         """Have this called, by another thread, when the client leaves."""
@@ -103,7 +103,7 @@ class Stream:
 
     def _run(self) -> None:
         try:
-            with suppress(Left):
+            with suppress(ClientLeft):
                 self._work()
         except (SinkError, ConfigError, ValueError) as error:
             self._fail(visible(str(error)))
@@ -130,5 +130,5 @@ class Stream:
             logger.warning("search page: the download ended early: %s", text)
             self._is_broken = True
             return
-        with suppress(Left):
+        with suppress(ClientLeft):
             self.send(error=text)

@@ -70,9 +70,9 @@ def test_few_minutes_prove_nothing() -> None:
 
 def test_the_files_of_a_table_are_counted_by_its_commits() -> None:
     files = TableFiles()
-    files.take("\n".join(['{"commitInfo":{}}', add("a", "2026-11-20", 5), add("b", "2026-11-20", 7)]))
-    files.take(add("c", "2026-11-21", 1))
+    files.add_commit("\n".join(['{"commitInfo":{}}', add("a", "2026-11-20", 5), add("b", "2026-11-20", 7)]))
+    files.add_commit(add("c", "2026-11-21", 1))
     assert (files.count, files.today, files.added, files.rows) == (3, 1, 3, 13)
     removed = [json.dumps({"remove": {"path": path}}) for path in ("a", "b")]
-    files.take("\n".join([add("ab", "2026-11-20", 12, joined=True), *removed]))
+    files.add_commit("\n".join([add("ab", "2026-11-20", 12, joined=True), *removed]))
     assert (files.count, files.today, files.added, files.rows) == (2, 1, 3, 13)

@@ -49,12 +49,12 @@ def test_a_port_on_which_a_server_listens_is_passed_over(one: Ports) -> None:
 
 def test_the_ports_of_a_process_are_given_to_no_other(one: Ports, other: Ports) -> None:
     for port in one.free(2 * BLOCK):
-        assert not other.take(port - (port - FIRST) % BLOCK)
+        assert not other.reserve(port - (port - FIRST) % BLOCK)
 
 
 def test_where_others_have_all_ports_it_is_reported() -> None:
     class Late(Ports):
-        def take(self, first: int) -> bool:
+        def reserve(self, first: int) -> bool:
             return False
 
     with pytest.raises(NoPorts, match=f"all ports from {FIRST} to .*end some of them"):

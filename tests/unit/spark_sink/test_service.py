@@ -68,7 +68,7 @@ def test_a_start_asks_for_time_as_long_as_it_makes_progress(lab: SinkServiceLab)
 
 
 def test_a_start_that_waits_for_topics_counts_as_done_and_what_follows_is_watched(lab: SinkServiceLab) -> None:
-    lab.service.waiting()
+    lab.service.report_waiting()
     assert lab.lines() == ["READY=1", f"STATUS={WAITING}"]
     assert lab.watch() == ["WATCHDOG=1"], "the thread of the job may read tables for as long as it takes"
 
@@ -93,7 +93,7 @@ def test_without_a_service_manager_nothing_is_described() -> None:
         raise AssertionError("no one reads it")
 
     service = Service(Notifier(), lambda: 0.0, LIMIT)
-    service.waiting()
+    service.report_waiting()
     service.step(refuse)
     service.watch()
     service.stopping()

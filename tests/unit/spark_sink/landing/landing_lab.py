@@ -15,7 +15,7 @@ from deltalake import DeltaTable
 
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.kafka.bounds import Bounds, between
-from log_shipper.spark_sink.kafka.lost import Lost
+from log_shipper.spark_sink.kafka.lost import LostRange
 from log_shipper.spark_sink.kafka.offset_ranges import OffsetRange
 from log_shipper.spark_sink.kafka.offsets import to_json
 from log_shipper.spark_sink.landing.batch_handler import BatchHandler
@@ -96,13 +96,13 @@ class StandReader:
     """Reads what is in the stand."""
 
     kafka: KafkaStand
-    lost: list[Lost] = field(default_factory=list)
+    lost: list[LostRange] = field(default_factory=list)
 
     def read(self, wanted: OffsetRange) -> Iterator[KafkaRecords]:
         records, sent = self.kafka.records[wanted.place], self.kafka.sent[wanted.place]
         first = max(wanted.start, min(self.kafka.deleted.get(wanted.place, 0), wanted.end))
         if first > wanted.start:
-            self.lost.append(Lost(*wanted.place, wanted.start, first - 1))
+            self.lost.append(LostRange(*wanted.place, wanted.start, first - 1))
         named = self.kafka.headers.get(wanted.place, {})
         offsets = range(first, wanted.end)
         yield KafkaRecords(

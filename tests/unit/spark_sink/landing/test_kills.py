@@ -250,7 +250,7 @@ def test_tables_without_marks_are_adopted(lab: LandingLab, make_lab: Callable[..
     lab.send_lines(40, 50)
     assert lab.land().repeats == 1
     lab.start()
-    assert lab.writer.marks.of(lab.config.table.path)["web-1", "g"].offset == 0
+    assert lab.writer.marks.of_table(lab.config.table.path)["web-1", "g"].offset == 0
 
 
 def test_marks_that_were_lost_after_a_run_with_bounds_cost_no_line(lab: LandingLab) -> None:

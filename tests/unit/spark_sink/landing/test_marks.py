@@ -67,7 +67,7 @@ def test_quiet_files_are_left_out_and_their_appends_count(path: str) -> None:
         path, [file_mark("a", 1, 1, days_ago=3), file_mark("b", 5, 1, days_ago=1 + HOUR), file_mark("c", 2, 1)]
     )
     known = marks.load(table_at(path).snapshot(), at(1).timestamp())
-    assert (list(known.of("lines")), known.appends) == ([("web-1", "c")], 5)
+    assert (list(known.of_table("lines")), known.appends) == ([("web-1", "c")], 5)
 
 
 def test_without_a_table_nothing_is_known(tmp_path: Path) -> None:

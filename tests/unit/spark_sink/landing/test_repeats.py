@@ -129,7 +129,7 @@ def test_a_file_that_was_forgotten_is_looked_up_when_it_goes_on(lab: LandingLab,
     lab.now += 30 * DAY
     lab.send_lines(0, file="g")
     lab.land()
-    assert [file for _, file in lab.writer.marks.of(lab.config.table.path)] == ["g"]
+    assert [file for _, file in lab.writer.marks.of_table(lab.config.table.path)] == ["g"]
     lab.send_lines(10, 20)
     landed = lab.land()
     assert (landed.rows, landed.repeats, landed.suspects) == (1, 1, 1)
@@ -143,8 +143,8 @@ def test_marks_are_known_to_the_next_process_and_old_ones_are_not_read(lab: Land
     lab.send_lines(20)
     lab.land()
     lab.start()
-    assert lab.writer.marks.of(lab.config.table.path)["web-1", "f"].offset == 20
-    assert lab.writer.marks.of(lab.config.table.path)["web-1", "f"].first.isoformat() == "2026-11-21"
+    assert lab.writer.marks.of_table(lab.config.table.path)["web-1", "f"].offset == 20
+    assert lab.writer.marks.of_table(lab.config.table.path)["web-1", "f"].first.isoformat() == "2026-11-21"
     lab.now += 20 * DAY
     lab.start()
     assert lab.writer.marks.count == 0

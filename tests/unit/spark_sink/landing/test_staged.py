@@ -50,7 +50,9 @@ class StagedLab:
 
     def places(self, *offsets: int, time: datetime | None = NOON) -> Places:
         rows = [{"topic": "t", "partition": 0, "kafka_ts": time, "kafka_offset": offset} for offset in offsets]
-        return Places.of([pa.Table.from_pylist(rows, pa.schema([self.layout.schema.field(name) for name in PLACE]))])
+        return Places.from_rows(
+            [pa.Table.from_pylist(rows, pa.schema([self.layout.schema.field(name) for name in PLACE]))]
+        )
 
     def files(self) -> int:
         return len(list(self.path.rglob("*.parquet")))
@@ -100,7 +102,7 @@ def test_of_rows_that_are_all_left_out_nothing_remains(lab: StagedLab) -> None:
 def test_without_rows_to_leave_out_the_files_stay(lab: StagedLab) -> None:
     staged = lab.stage(1, 2)
     assert staged.without(lab.places(9), LocalTasks()) == staged
-    assert staged.without(Places.of(), LocalTasks()) == staged
+    assert staged.without(Places.from_rows(), LocalTasks()) == staged
 
 
 def test_a_name_that_is_taken_is_refused(lab: StagedLab) -> None:

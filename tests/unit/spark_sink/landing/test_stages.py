@@ -11,8 +11,8 @@ def test_stages_are_added_up_and_taken_once() -> None:
         with watch.measure(stage):  # type: ignore[arg-type]  # they are names of stages
             clock.advance(seconds)
         clock.advance(10.0)
-    assert watch.take() == {"commit": 3.0, "marks": 0.5}
-    assert watch.take() == {}
+    assert watch.take_times() == {"commit": 3.0, "marks": 0.5}
+    assert watch.take_times() == {}
 
 
 def test_the_begin_and_the_end_of_a_stage_are_progress_also_where_it_fails() -> None:

@@ -13,7 +13,7 @@ import pytest
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
-from log_shipper.spark_sink.kafka.offset_ranges import OffsetRange, between
+from log_shipper.spark_sink.kafka.offset_ranges import OffsetRange, ranges_between
 from log_shipper.spark_sink.landing.range_tasks import RangeTasks
 from log_shipper.spark_sink.landing.tasks import SparkTasks
 from log_shipper.spark_sink.maintenance.maintain import Maintenance
@@ -91,7 +91,7 @@ class OpenMortal:
 @pytest.mark.spark
 def test_what_a_killed_task_wrote_is_deleted_after_the_retention(spark: SparkSession, lab: LandingLab) -> None:
     lab.send_lines(10)
-    ranges = between(lab.writer.marks.ends, lab.kafka.ends())
+    ranges = ranges_between(lab.writer.marks.ends, lab.kafka.ends())
     tasks = RangeTasks(
         SparkTasks(spark), lambda: OpenMortal(lab.kafka), lab.writer.ranges.rows, lab.writer.ranges.tables
     )

@@ -190,5 +190,5 @@ def test_from_kafka_that_was_killed_is_refused_by_run_until_it_ends(lab: Landing
             lab.start()
     again = open_writer(LocalTasks(), lab.config, lambda: OpenStand(lab.kafka), lambda: lab.now, lab.logged.append)
     again.begin_repair()
-    again.settle({})
+    again.finish_repair({})
     lab.start()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from log_shipper.spark_sink.errors import Refused
-from log_shipper.spark_sink.kafka.offset_ranges import between
+from log_shipper.spark_sink.kafka.offset_ranges import ranges_between
 from log_shipper.spark_sink.landing.batch_writer import BatchWriter
 from log_shipper.spark_sink.landing.startup import open_writer
 from log_shipper.spark_sink.landing.tasks import LocalTasks
@@ -80,8 +80,8 @@ def test_while_a_repair_from_kafka_runs_an_idle_run_lands_nothing_and_is_not_sta
     for action in (lab.land, lab.start):
         with pytest.raises(Refused):
             action()
-    writer.land(between({}, {("logs", 0): 1}), {}, Unnamed.NOT_A_BATCH)
-    writer.settle({})
+    writer.land(ranges_between({}, {("logs", 0): 1}), {}, Unnamed.NOT_A_BATCH)
+    writer.finish_repair({})
     lab.start()
     lab.land()
     assert lab.lines() == [("f", 0), ("f", 20)]

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from log_shipper.runtime.monitor.health import Health
-from log_shipper.spark_sink.monitor.health import Quiet, health, is_falling_behind, spoken
+from log_shipper.spark_sink.monitor.health import Inactivity, elapsed, health, is_falling_behind
 from log_shipper.spark_sink.monitor.observations import Seen
 from log_shipper.spark_sink.views.progress import Figures
 
@@ -13,7 +13,7 @@ NOW = 100_000.0
 
 def judged(silent: float = 1.0, stalled: float = 1.0, lags: Sequence[int | None] = (), **state: Any) -> Health:
     seen = Seen(**{"started": 0.0, "streaming": True, "last_batch": NOW - 4, "batch_rows": 1200, **state})
-    return health(seen, Quiet(silent, stalled, 300.0), lags, NOW)
+    return health(seen, Inactivity(silent, stalled, 300.0), lags, NOW)
 
 
 def test_a_sink_that_lands_is_ok() -> None:
@@ -112,4 +112,4 @@ def test_another_lag_is_not_growing(lags: list[int | None]) -> None:
     ],
 )
 def test_durations_are_words(seconds: float, expected: str) -> None:
-    assert spoken(seconds) == expected
+    assert elapsed(seconds) == expected

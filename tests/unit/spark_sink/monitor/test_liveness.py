@@ -28,7 +28,7 @@ class LivenessLab:
         self.tasks: Mapping[int, StageTasks] = {}
         notifier = Notifier.from_environment(manager.environment)
         service = Service(notifier, self.metrics.stalled_for, MIN_LIMIT, self.clock.monotonic)
-        service.waiting()
+        service.report_waiting()
         self._liveness = Liveness(self.metrics, lambda: self.tasks, service.watch, INTERVAL, self.clock.monotonic)
         self._alive_at = self.clock.monotonic()
 

@@ -81,7 +81,7 @@ def test_a_batch_has_the_delay_of_its_oldest_record() -> None:
 def test_the_cpu_time_only_rises_and_memory_is_what_it_is() -> None:
     metrics = SinkMetrics()
     for usage in (Usage(5.0, 100), Usage(3.0, 90), Usage(6.0, 80)):
-        metrics.used(usage)
+        metrics.set_usage(usage)
     assert (value(metrics, "cpu_seconds_total"), value(metrics, "memory_bytes")) == (6.0, 80)
 
 

@@ -58,7 +58,7 @@ def test_the_lag_in_time_of_a_quiet_partition_counts_from_when_nothing_was_behin
     lab.land(latest=ENDS, records={("logs", 0): PartitionRecords(3, 900.0, 900.0)})
     lab.land()
     assert lab.observations.seen.lag_seconds(("logs", 0), lab.now) == 10.0, "not the age of the last record"
-    lab.observations.idle()
+    lab.observations.record_idle()
     assert lab.observations.seen.longest_lag_seconds(lab.now + 4) == 4.0
 
 
@@ -113,7 +113,7 @@ def test_a_seen_state_does_not_change_any_more() -> None:
     lab = ObservationsLab()
     before = lab.observations.seen
     lab.land(rows=1)
-    lab.observations.waiting(["topic a"])
+    lab.observations.set_missing(["topic a"])
     lab.observations.views({"errors": Figures(failed=True)})
     assert (before.rows, before.missing, before.views) == (0, (), {})
     assert lab.observations.seen.missing == ("topic a",)

@@ -5,7 +5,7 @@ from typing import Protocol
 import pytest
 
 from log_shipper.spark_sink.options.model import SinkConfig
-from log_shipper.spark_sink.options.paths import normal
+from log_shipper.spark_sink.options.paths import normalized
 from tests.config_lab import ConfigLab
 from tests.tables import rows
 
@@ -148,4 +148,4 @@ def test_tables_may_not_lie_in_another_directory(problems: Problems, checkpoint:
     ],
 )
 def test_a_directory_has_one_spelling(path: str, same: str) -> None:
-    assert normal(path) == same
+    assert normalized(path) == same

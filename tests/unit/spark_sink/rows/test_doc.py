@@ -62,7 +62,7 @@ def test_doc_has_the_names_of_its_own_record_whatever_an_earlier_run_had() -> No
 
 def test_a_decoder_learns_so_many_names_and_no_more() -> None:
     decoder = Decoder()
-    learned = [decoder.learn({f"name {number}": 1}) for number in range(2 * MAX_NAMES)]
+    learned = [decoder.add_names({f"name {number}": 1}) for number in range(2 * MAX_NAMES)]
     assert not learned[-1]
     assert 0 < sum(learned) <= MAX_NAMES
 

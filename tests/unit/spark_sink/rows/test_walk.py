@@ -25,7 +25,7 @@ COLUMNS = {
 }
 
 
-class Bad(Exception):
+class BadRecord(Exception):
     pass
 
 
@@ -39,7 +39,7 @@ def walked(value: bytes | None) -> dict[str, Any] | None:
             document["tags"] = [tag]
         row = {name: cut(document, path.split("."), kind) for name, (path, kind) in COLUMNS.items()}
         time = cut(document, ["@timestamp"], TEXT)
-    except (orjson.JSONDecodeError, Bad):
+    except (orjson.JSONDecodeError, BadRecord):
         return None
     if time is None or (micros := micros_of(time)) is None or not 1 <= year_of(micros) <= 9999:
         return None
@@ -61,12 +61,12 @@ def cut(document: Any, steps: list[str], kind: str) -> Any:
     """Remove a value, and return it."""
     for step in steps[:-1]:
         if not isinstance(document, dict):
-            raise Bad
+            raise BadRecord
         document = document.get(step)
         if document is None:
             return None
     if not isinstance(document, dict):
-        raise Bad
+        raise BadRecord
     value = document.pop(steps[-1], None)
     if value is None:
         return None
@@ -77,7 +77,7 @@ def cut(document: Any, steps: list[str], kind: str) -> Any:
         OBJECT: isinstance(value, dict),
     }
     if not fits[kind]:
-        raise Bad
+        raise BadRecord
     return value
 
 

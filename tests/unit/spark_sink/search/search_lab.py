@@ -14,7 +14,7 @@ from log_shipper.spark_sink.__main__ import whole_parser
 from log_shipper.spark_sink.records.schema import LINES, Column
 from log_shipper.spark_sink.rows.schema import arrow_schema
 from log_shipper.spark_sink.search.command import Command
-from log_shipper.spark_sink.search.sealed import Judge
+from log_shipper.spark_sink.search.sealed import ConditionFilter
 from log_shipper.spark_sink.storage.commits import CommitLog
 from log_shipper.spark_sink.storage.creation import prepare
 from log_shipper.spark_sink.storage.data_files import DataFileWriter, FileLayout
@@ -23,7 +23,7 @@ from log_shipper.spark_sink.storage.locations import Location
 
 COLUMNS = (*LINES, Column("status", "INT", "http.response.status_code"))
 STATISTICS = ("ts", "host", "path", "file_id", "offset", "topic", "partition", "kafka_offset", "kafka_ts", "status")
-JUDGE = Judge()  # to make one takes longer than most searches of these tables
+JUDGE = ConditionFilter()  # to make one takes longer than most searches of these tables
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 Row = dict[str, Any]

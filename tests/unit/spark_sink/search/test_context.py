@@ -70,11 +70,11 @@ def test_the_files_read_for_context_are_few(table: Table) -> None:
 
     side = Side(line("hit", 2), 2, is_before=True)
     assert not side.is_complete(0)
-    side.take(lines(1, 0, 5))
+    side.add_rows(lines(1, 0, 5))
     assert [row["message"] for row in side.lines] == ["line 1", "line 0"]
     assert side.is_complete(0)
     with_gap = Side(line("hit", 3), 1, is_before=True)
-    with_gap.take(lines(1))
+    with_gap.add_rows(lines(1))
     assert not with_gap.is_complete(2_000_000)
     assert with_gap.is_complete(2_000_001)
 

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from log_shipper.spark_sink.search.output import People, Programs, has_colours, highlight
+from log_shipper.spark_sink.search.output import JsonOutput, TextOutput, has_colours, highlight
 from log_shipper.spark_sink.search.query import Query
 from tests.fakes import Terminal
 from tests.unit.spark_sink.search.search_lab import NOON, Table, line, search
@@ -57,7 +57,7 @@ def test_json_has_all_columns_and_the_members_of_json_columns(table: Table) -> N
 
 @pytest.mark.parametrize("text", ['{"a":', '{\n"a": 1}', "[1] 2"])
 def test_a_text_that_is_not_json_on_one_line_stays_a_text(text: str) -> None:
-    assert json.loads(Programs().line({"ts": NOON, "doc": text}, True))["doc"] == text
+    assert json.loads(JsonOutput().line({"ts": NOON, "doc": text}, True))["doc"] == text
 
 
 def test_what_is_null_is_a_dash(table: Table) -> None:
@@ -73,25 +73,25 @@ def test_a_huge_message_is_printed_whole(table: Table) -> None:
 
 def test_times_are_shown_in_the_zone_that_was_asked_for() -> None:
     row = line("m", ts=datetime(2026, 7, 1, 22, 30, tzinfo=UTC))
-    assert People(UTC).line(row, True).startswith("2026-07-01T22:30:00.000Z ")
-    assert People(ZoneInfo("Europe/Berlin")).line(row, True).startswith("2026-07-02T00:30:00.000+02:00 ")
+    assert TextOutput(UTC).line(row, True).startswith("2026-07-01T22:30:00.000Z ")
+    assert TextOutput(ZoneInfo("Europe/Berlin")).line(row, True).startswith("2026-07-02T00:30:00.000+02:00 ")
 
 
 def test_times_at_the_ends_of_the_calendar_are_shown() -> None:
     for moment in (datetime.min, datetime.max):
         row = line("m", ts=moment.replace(tzinfo=UTC))
         for hours in (-12, 12):
-            assert str(moment.year).zfill(4) in People(timezone(timedelta(hours=hours))).line(row, True)
+            assert str(moment.year).zfill(4) in TextOutput(timezone(timedelta(hours=hours))).line(row, True)
 
 
 def test_a_match_is_coloured_and_escapes_are_not_split() -> None:
-    people = People(UTC, re.compile("b\x1b|c"), colours=True)
+    people = TextOutput(UTC, re.compile("b\x1b|c"), colours=True)
     text = people.line(line("ab\x1b[31mc", host="h", path="p"), True)
     assert text.endswith(" \x1b[35mh\x1b[0m \x1b[36mp\x1b[0m: a\x1b[1;31mb\\x1b\x1b[0m[31m\x1b[1;31mc\x1b[0m")
 
 
 def test_what_is_coloured_is_what_was_searched_for() -> None:
-    people = People(UTC, highlight(Query("äb")), colours=True)
+    people = TextOutput(UTC, highlight(Query("äb")), colours=True)
     assert people.line(line("1 ÄB 2"), True).endswith(": 1 \x1b[1;31mÄB\x1b[0m 2")
     assert people.line(line("1 ÄB 2"), False).endswith("- 1 ÄB 2")
     assert highlight(Query()) is None

@@ -8,9 +8,9 @@ from pyarrow import parquet
 
 from log_shipper.spark_sink.search.newest import newest_first, scan_of
 from log_shipper.spark_sink.search.query import Query
-from log_shipper.spark_sink.search.reading import Piece, ask
+from log_shipper.spark_sink.search.reading import FilePiece, ask
 from log_shipper.spark_sink.search.scan import Scan
-from log_shipper.spark_sink.search.sealed import Judge
+from log_shipper.spark_sink.search.sealed import ConditionFilter
 from log_shipper.spark_sink.search.tables import SearchedFile, open_table
 from log_shipper.spark_sink.storage.locations import Location
 from tests.unit.spark_sink.search.search_lab import JUDGE, NOON, Table, lines
@@ -34,9 +34,9 @@ def test_row_groups_of_other_times_are_not_read(table: Table) -> None:
 
 def test_a_pass_that_is_cancelled_interrupts_what_the_judge_is_doing(table: Table) -> None:
     table.land(lines(1))
-    judge, started = Judge(), Event()
+    judge, started = ConditionFilter(), Event()
 
-    def work(piece: Piece, over: Event) -> object:
+    def work(piece: FilePiece, over: Event) -> object:
         started.set()
         return ask(piece, ("ts",), over, lambda rows: judge.answer(rows, ENDLESS, {}))
 

@@ -5,13 +5,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from log_shipper.spark_sink.options.model import SinkConfig
-from log_shipper.spark_sink.storage.paths import check_shared, looker
+from log_shipper.spark_sink.storage.paths import check_shared, directory_check
 
 
 def test_a_task_names_its_machine_where_it_does_not_see_the_file_of_the_driver(tmp_path: Path) -> None:
     (tmp_path / "probe").touch()
-    assert list(looker(str(tmp_path / "probe"))(())) == []
-    assert list(looker(str(tmp_path / "missing" / "probe"))(())) == [platform.node()]
+    assert list(directory_check(str(tmp_path / "probe"))(())) == []
+    assert list(directory_check(str(tmp_path / "missing" / "probe"))(())) == [platform.node()]
 
 
 @pytest.mark.spark

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from log_shipper.spark_sink.search.ui.stream import Left, Slots, Stream
+from log_shipper.spark_sink.search.ui.stream import ClientLeft, Slots, Stream
 
 
 def slots(refusal: str = "") -> Slots:
@@ -28,7 +28,7 @@ def test_the_work_is_cancelled_when_the_client_leaves() -> None:
         try:
             while True:
                 stream.send(more=True)
-        except Left:
+        except ClientLeft:
             ended.set()
             raise
 

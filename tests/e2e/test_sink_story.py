@@ -95,7 +95,7 @@ def test_it_starts_by_itself_after_a_power_cut(lab: SinkLab) -> None:
     lab.send_lines(100)
     lab.start()
     lab.await_all()
-    assert lab.log_text().count("deleted a file that a power cut has torn") == 3
+    assert lab.log_text().count("deleted a file torn by a power cut") == 3
 
 
 @pytest.mark.slow("two JVMs at once; maintenance/test_maintain.py runs beside a stream, too")

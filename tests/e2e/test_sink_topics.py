@@ -22,7 +22,9 @@ def test_new_topics_that_match_and_new_partitions_are_found_while_the_sink_runs(
     )
     lab.start()
     await_true(
-        lambda: f"waiting for a topic like '{lab.topic}-.'" in lab.log_text(), "the sink says that it waits", PATIENCE
+        lambda: f"waiting for a topic that matches '{lab.topic}-.'" in lab.log_text(),
+        "the sink says that it waits",
+        PATIENCE,
     )
     one, two = f"{lab.topic}-1", f"{lab.topic}-2"
     kafka_broker.create_topic(f"{lab.topic}-no", 1)  # only a part of its name matches

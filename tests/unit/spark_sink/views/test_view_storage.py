@@ -119,7 +119,7 @@ def test_a_new_text_that_makes_a_row_of_a_line_goes_on_with_its_new_columns(made
     made.run(replace(FILTER, sql=ERRORS.replace("message", "message, upper(host) AS name", 1)))
     assert [row[2:] for row in made.rows("errors")] == [("error 1", None), ("error 2", "A")]
     assert "the sql of the view errors was changed; it applies to new rows, with the new columns name" in made.logged()
-    assert len([line for line in made.logged() if "its next rows" in line]) == 1
+    assert len([line for line in made.logged() if "it applies to new rows" in line]) == 1
 
 
 def test_a_column_that_the_lines_have_got_comes_into_a_view_of_all_columns(lab: ViewsLab) -> None:
@@ -147,7 +147,7 @@ def test_a_view_of_what_lands_from_now_on_is_not_made_again_from_all_lines(lab: 
 
 def test_indents_are_no_change_of_the_text(made: ViewsLab) -> None:
     made.run(replace(FILTER, sql=f"\n\t  {FILTER.sql} ;\n"))
-    assert not [line for line in made.logged() if "its next rows" in line]
+    assert not [line for line in made.logged() if "it applies to new rows" in line]
 
 
 def test_a_text_that_changes_columns_that_are_there_is_refused(made: ViewsLab) -> None:

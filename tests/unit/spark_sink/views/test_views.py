@@ -229,7 +229,7 @@ def test_a_view_that_fails_where_nothing_starts_it_again_resumes_at_the_next_sta
     set_team(lab, "none")
     lab.land("09:00:10 a 1")
     ((_, error),) = lab.run(teams).failed()
-    assert lab.logged("error") == [f"{error}. It is started again at the next start, and resumes where it was"]
+    assert lab.logged("error") == [f"{error}. It restarts at the next start, and resumes where it stopped"]
     set_team(lab, "2")
     lab.run(teams)
     assert lab.rows("teams") == [("1", 2)]

@@ -6,8 +6,8 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "explained" / "security.md"
-NODES = sorted(set(re.findall(r"`((?:unit|model|contract|fault|e2e|browser)/[\w/]+\.py::\w+)`", PAGE.read_text())))
+PAGES = "".join((ROOT / "docs" / "explained" / name).read_text() for name in ("security.md", "security-connections.md"))
+NODES = sorted(set(re.findall(r"`((?:unit|model|contract|fault|e2e|browser)/[\w/]+\.py::\w+)`", PAGES)))
 
 
 @cache
@@ -23,7 +23,7 @@ def test_the_tests_that_the_page_names_exist() -> None:
 
 def test_each_line_of_what_someone_tries_names_a_test() -> None:
     """But for files that belong to others than us."""
-    rows = [line for line in PAGE.read_text().splitlines() if line.startswith("| ")]
+    rows = [line for line in PAGES.splitlines() if line.startswith("| ")]
     without = [row for row in rows if "::test_" not in row and not row.endswith("| test |")]
     assert len(NODES) > 50
     assert [row[:30] for row in without] == ["| the sink's tables, checkpoint"[:30]]

@@ -51,5 +51,5 @@ def test_files_that_cannot_be_used_end_the_start(tmp_path: Path, wrong: str) -> 
 def test_a_file_that_disappears_later_is_an_error_of_docker(tmp_path: Path) -> None:
     place = place_of("tcp://h:2376", options(CertificateDirectory(tmp_path)))
     (tmp_path / "authority.pem").unlink()
-    with pytest.raises(DockerError, match="files of ssl for Docker at https://h:2376 cannot be read"):
+    with pytest.raises(DockerError, match="cannot read the ssl files for Docker at https://h:2376"):
         DockerClient(place, SystemClock()).containers()

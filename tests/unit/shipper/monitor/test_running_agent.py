@@ -175,7 +175,7 @@ def test_an_address_that_cannot_be_reached() -> None:
     [
         (TimeoutError(), "does not respond in time: its host is down, a firewall blocks"),
         (OSError(113, "No route to host"), "is unreachable: No route to host: check the address and the network"),
-        (socket.gaierror(-2, "Name or service not known"), "Name or service not known: correct the host's name"),
+        (socket.gaierror(-2, "Name or service not known"), "Name or service not known: correct the host name"),
         (
             ConnectionResetError(104, "Connection reset by peer"),
             "Connection reset by peer: the program is ending",

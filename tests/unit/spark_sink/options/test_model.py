@@ -130,11 +130,11 @@ def test_variables_are_filled_in_as_in_the_shippers(lab: ConfigLab) -> None:
     assert (config.table.path, config.kafka.password) == ("s3a://lake/logs", Secret("s3cret"))
     assert "s3cret" not in repr(config)
     assert lab.problems(text, SinkConfig, env={"LAKE": "/x"}) == [
-        "shipper.yml:5: kafka.password: variable SECRET is not set; write ${SECRET:value} to give it a default"
+        "shipper.yml:5: kafka.password: variable SECRET is not set; set a default with ${SECRET:value}"
     ]
 
 
 def test_two_ways_to_name_the_brokers_are_one_too_many(lab: ConfigLab) -> None:
     (problem,) = lab.problems(SMALL + "kafka.bootstrap_servers: x\n", SinkConfig)
-    assert problem.startswith("shipper.yml:5: kafka.bootstrap_servers: means the same as kafka.hosts (")
+    assert problem.startswith("shipper.yml:5: kafka.bootstrap_servers: duplicates kafka.hosts (")
     assert Path(problem.partition("(")[2].partition(":1)")[0]).name == "shipper.yml"

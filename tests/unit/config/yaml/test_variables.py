@@ -38,7 +38,7 @@ def test_an_empty_variable_is_set() -> None:
 
 
 def test_a_variable_that_is_not_set_is_refused_by_name() -> None:
-    with pytest.raises(ValueError, match=r"^variable NO is not set; write \$\{NO:value\} to give it a default$"):
+    with pytest.raises(ValueError, match=r"^variable NO is not set; set a default with \$\{NO:value\}$"):
         expand("${NO}", {})
 
 

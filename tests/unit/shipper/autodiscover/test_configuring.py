@@ -235,7 +235,9 @@ def test_a_hint_cannot_read_the_agents_environment(configure: Configure) -> None
     made = configure(HINTS, **{"/processors.add_fields.fields.region": "${REGION}"})
     assert ([item.processors for item in made.inputs], made.refused) == ([()], [])
     (words,) = made.warnings
-    assert words.startswith("annotation co.elastic.logs/processors.add_fields.fields.region: a hint must not read ")
+    assert words.startswith(
+        "annotation co.elastic.logs/processors.add_fields.fields.region: a hint must not use the variable REGION; "
+    )
     (item,) = configure(HINTS, **{"/processors.add_fields.fields.pod": "${data.kubernetes.pod.name}"}).inputs
     assert "web-1" in repr(item.processors)
 
@@ -303,7 +305,7 @@ templates:
 """
     )
     assert made.inputs == []
-    assert ["stdin cannot" in words or "delete.enabled is" in words for words in made.refused] == [True, True]
+    assert ["stdin is not supported" in words or "delete.enabled is" in words for words in made.refused] == [True, True]
 
 
 def test_the_same_configuration_twice_is_one_input(configure: Configure) -> None:

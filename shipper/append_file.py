@@ -109,8 +109,8 @@ class AppendFile:
             size = os.fstat(self._fd).st_size
             if size < self._size and not self._broken:
                 logger.warning(
-                    "%s was truncated by another program; records that it had not copied by then are lost. Have it "
-                    "renamed instead ('create' in logrotate, without 'copytruncate'): no signal is needed",
+                    "%s was truncated by another program: records that it had not copied yet are lost. Use "
+                    "'create' in logrotate instead of 'copytruncate'; no signal is needed",
                     self._path,
                 )
             # After a failed sync the kernel may have dropped pages that it could not write, and reports that only once:
@@ -146,7 +146,7 @@ class AppendFile:
             if is_new:
                 os.fchmod(fd, self._mode)  # whatever the umask
             if not stat.S_ISREG(os.fstat(fd).st_mode):
-                raise OSError(errno.EINVAL, "it is not a regular file", str(self._path))
+                raise OSError(errno.EINVAL, "not a regular file", str(self._path))
             locked = self._try_lock(fd)
             size = _cut_torn_record(fd) if locked else os.fstat(fd).st_size
             # Otherwise the file could be missing after a power failure, with all that was fsynced in it.
@@ -173,11 +173,11 @@ class AppendFile:
 
     def _log_what_happened_to(self, fd: int) -> None:
         if os.fstat(fd).st_nlink:
-            logger.info("%s was renamed; the next records go to a new file there", self._path)
+            logger.info("%s was renamed: new records go to a new file at this path", self._path)
         else:
             logger.warning(
-                "%s was removed, with its records unless it was renamed and compressed first; the next ones go to a "
-                "new file there",
+                "%s was removed: its records are lost unless it was compressed first. New records go to a "
+                "new file at this path",
                 self._path,
             )
 

@@ -44,7 +44,7 @@ class ClientMaker:
         return {} if security.aws is None else {"oauth_cb": AwsTokens(security.aws, self._no_token)}
 
     def _no_token(self, error: NoCredentials) -> None:
-        logger.warning("%s: %s. It is tried again in 10 seconds%s", self.aws, error, self.kept)
+        logger.warning("%s: %s. Retrying in 10 seconds%s", self.aws, error, self.kept)
 
 
 def latest(read: Callable[[], Settings]) -> Callable[[], Settings]:
@@ -57,7 +57,7 @@ def latest(read: Callable[[], Settings]) -> Callable[[], Settings]:
         try:
             known = read()
         except StartError as error:
-            logger.error("%s; what was read before remains in use", error)
+            logger.error("%s. The previous settings stay in use", error)
         return known
 
     return read_again

@@ -114,7 +114,7 @@ def report_others(queue_id: str, directory: Path, registrar: Registrar) -> int:
             if progress.delivered < progress.written:
                 lost += progress.written - progress.delivered
                 logger.error(
-                    "the queue on disk is missing: %s: at least %d events in it are lost",
+                    "the queue on disk is missing: %s. Lost: at least %d undelivered events",
                     state.path,
                     progress.written - progress.delivered,
                 )

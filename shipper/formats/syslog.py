@@ -63,10 +63,10 @@ def parse(text: str, format: SyslogFormat, zone: tzinfo | None, now: float) -> S
     priority, start = _priority(text)
     if format == "rfc5424" or (format == "auto" and priority is not None and _is_rfc5424(text, start)):
         if priority is None:
-            raise SyslogError("no priority, as in '<13>', at its start")
+            raise SyslogError("no priority, such as '<13>', at the start")
         return _rfc5424(text, start, priority)
     if format == "rfc3164" and _is_rfc5424(text, start):
-        raise SyslogError("it is a message of RFC 5424, which format: rfc3164 excludes; set format: auto")
+        raise SyslogError("it is an RFC 5424 message, but format is rfc3164; set format: auto")
     return _rfc3164(text, start, priority, zone, now)
 
 
@@ -77,7 +77,7 @@ def _priority(text: str) -> tuple[int | None, int]:
     end = text.find(">", 1, 5)
     digits = text[1:end]
     if end < 2 or not (digits.isdigit() and digits.isascii()) or int(digits) > 191:
-        raise SyslogError("its priority is not a number from 0 to 191 between < and >")
+        raise SyslogError("the priority is not a number from 0 to 191 between < and >")
     return int(digits), end + 1
 
 
@@ -109,17 +109,17 @@ def _rfc5424(text: str, start: int, priority: int) -> SyslogMessage:
         raise SyslogError(f"no {missing or [*_HEADER, 'structured data'][len(words)]}")
     version, when, host, app, process, message_id, rest = words
     if not _is_version(version):
-        raise SyslogError("its version is not a number from 1 to 999")
+        raise SyslogError("the version is not a number from 1 to 999")
     time = None if when == "-" else times.rfc3339(when)
     if time is None and when != "-":
-        raise SyslogError(f"its timestamp {when[:40]!r} is not one of RFC 3339")
+        raise SyslogError(f"the timestamp {when[:40]!r} is not in RFC 3339")
     syslog = _members(priority)
     named = {"hostname": host, "appname": app, "procid": process, "msgid": message_id}
     syslog |= {name: word for name, word in named.items() if word != "-"}
     syslog["version"] = version
     structured = _split_structured_data(rest)
     if structured is None:
-        raise SyslogError("its structured data is neither '-' nor '[id name=\"value\"]'")
+        raise SyslogError("the structured data is neither '-' nor '[id name=\"value\"]'")
     elements, raw, text = structured
     if elements:
         syslog["structured_data"] = elements
@@ -130,10 +130,10 @@ def _rfc5424(text: str, start: int, priority: int) -> SyslogMessage:
 def _rfc3164(text: str, start: int, priority: int | None, zone: tzinfo | None, now: float) -> SyslogMessage:
     time, end = _time_3164(text, start, zone, now)
     if time is None:
-        raise SyslogError("no timestamp, as in 'Jan  2 15:04:05' or of RFC 3339, at its start")
+        raise SyslogError("no timestamp, such as 'Jan  2 15:04:05' or one of RFC 3339, at the start")
     host_end = text.find(" ", end + 1)
     if text[end : end + 1] != " " or host_end <= end + 1:
-        raise SyslogError("no host name after its timestamp")
+        raise SyslogError("no host name after the timestamp")
     syslog, message = _members(priority), end + 1
     tag = _tag(text, message)
     if tag is None:  # else it comes from the machine itself: what libc and logger write has no host name

@@ -88,9 +88,7 @@ class AtLeastOnce:
             self._on_error(fatal.args[0])
         self._use_renewed()
         if self._fatal:
-            logger.warning(
-                "the Kafka producer failed permanently and is replaced; what is not acknowledged is sent again"
-            )
+            logger.warning("the Kafka producer failed permanently: replacing it. Unacknowledged events are sent again")
             self._replace_producer()
         if self._paused_lanes:
             self._resend()
@@ -148,7 +146,7 @@ class AtLeastOnce:
                 lane.attempts += 1
                 delay = self._kafka.backoff.delay(lane.attempts)
                 lane.retry_at = self._clock.monotonic() + delay
-                logger.error("%s; trying again in %.0f s", error, delay)
+                logger.error("%s. Retrying in %.0f s", error, delay)
                 return None
         self._single_lane = lane
         return self._single
@@ -229,7 +227,7 @@ class AtLeastOnce:
             for index in indices:
                 del flight.failed[index]
             self._metrics.batches_retried += 1
-            logger.debug("%s: %d records are sent again", flight.batch.source.path, len(indices))
+            logger.debug("%s: resending %d records", flight.batch.source.path, len(indices))
             self._send(flight, indices, producer)
         while lane.waiting and not lane.paused:
             self._start(lane.waiting.popleft())
@@ -256,7 +254,7 @@ class AtLeastOnce:
             self._single = None
             self._producer = self._make_producer(self._on_error)
         except StartError as error:
-            logger.error("%s; trying again", error)  # a certificate that is being renewed, for instance
+            logger.error("%s. Retrying", error)  # a certificate that is being renewed, for instance
             self._renew_by = None  # without a fatal error, the producer that is there still works
             return
         self._fatal = False

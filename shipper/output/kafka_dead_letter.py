@@ -136,7 +136,9 @@ class KafkaDeadLetter:
         refused = [rejection for rejection in rejected if letters[rejection.index].state is _State.REFUSED]
         if not refused:
             return
-        logger.warning("topic %s refuses %d letters, which go to %s", self._topic, len(refused), self._fallback.place)
+        logger.warning(
+            "topic %s rejected %d letters: they are saved to %s", self._topic, len(refused), self._fallback.place
+        )
         self._fallback.write(batch, refused)
         for rejection in refused:
             letters[rejection.index].state = _State.KEPT
@@ -150,7 +152,7 @@ class KafkaDeadLetter:
         if failed:
             raise OSError(errno.EAGAIN, failed[0].str())
         if waiting:
-            raise OSError(errno.ETIMEDOUT, "Kafka has not acknowledged them yet")
+            raise OSError(errno.ETIMEDOUT, "no acknowledgement from Kafka yet")
 
     def _drop_producer(self) -> None:
         """Have a new one made by the next try, which sends again what is in flight."""

@@ -49,45 +49,47 @@ _CREDENTIALS = (
 )
 _NO_TOPIC = "the topic does not exist; create it, or let the broker create topics"
 _CLOCK = (
-    "the broker rejects the time of the records; set the clock of this host or of the broker, or raise the topic's "
-    "message.timestamp.before.max.ms or message.timestamp.after.max.ms"
+    "the broker rejects the timestamps of the records; correct the clock of this host or of the broker, or "
+    "raise the topic's message.timestamp.before.max.ms or message.timestamp.after.max.ms"
 )
 _TRANSACTIONAL_ID = (
-    "the broker forbids the transactional id; give the user the rights Write and Describe on it "
-    "(output.kafka.transaction.id)"
+    "not authorized for the transactional id; grant the user Write and Describe on it (output.kafka.transaction.id)"
 )
 _COORDINATOR = (
-    "no broker coordinates transactions; check the brokers, and with fewer than three of them set "
+    "no transaction coordinator is available; check the brokers; with fewer than three of them, set "
     "transaction.state.log.replication.factor and transaction.state.log.min.isr to their number"
 )
 _NO_LEADER = (
-    "a partition of the topic has no leader, or its broker does not work; see kafka-topics.sh --describe, and bring "
-    "that broker back"
+    "a partition of the topic has no leader, or its broker is not responding; check kafka-topics.sh "
+    "--describe, and restart that broker"
 )
-_REPLICAS = "too few replicas are in sync (min.insync.replicas); bring the brokers back"
+_REPLICAS = "too few in-sync replicas (min.insync.replicas); restart the missing brokers"
+
+_IDEMPOTENCE = "not authorized for idempotent writes; grant the user IdempotentWrite on the cluster"
+_COMPRESSION = "the broker does not support the compression; change output.kafka.compression"
 
 # What to do, for the person who reads the log at night.
 ADVICE = {
-    KafkaError._ALL_BROKERS_DOWN: "no broker answers; check output.kafka.hosts, the network and the brokers",
-    KafkaError._TRANSPORT: "the connection broke or is refused; check output.kafka.hosts, the network and the broker",
-    KafkaError._TIMED_OUT: "a broker does not answer; check output.kafka.hosts, the network and the brokers",
-    KafkaError._RESOLVE: "a host name cannot be resolved; check output.kafka.hosts and DNS",
+    KafkaError._ALL_BROKERS_DOWN: "no broker is reachable; check output.kafka.hosts, the network and the brokers",
+    KafkaError._TRANSPORT: "connection lost or refused; check output.kafka.hosts, the network and the broker",
+    KafkaError._TIMED_OUT: "a broker is not responding; check output.kafka.hosts, the network and the brokers",
+    KafkaError._RESOLVE: "cannot resolve a host name; check output.kafka.hosts and DNS",
     KafkaError._AUTHENTICATION: _CREDENTIALS,
     KafkaError.SASL_AUTHENTICATION_FAILED: _CREDENTIALS,
-    KafkaError._SSL: "the TLS handshake failed; check ssl.certificate_authorities, and that the port speaks TLS",
+    KafkaError._SSL: "TLS handshake failed; check ssl.certificate_authorities, and whether the port uses TLS",
     KafkaError._UNKNOWN_TOPIC: _NO_TOPIC,
     KafkaError.UNKNOWN_TOPIC_OR_PART: _NO_TOPIC,
-    KafkaError.TOPIC_AUTHORIZATION_FAILED: "the broker forbids writing to the topic; give the user the right to write",
+    KafkaError.TOPIC_AUTHORIZATION_FAILED: "not authorized to write to the topic; grant the user Write on it",
     KafkaError.COORDINATOR_NOT_AVAILABLE: _COORDINATOR,
     KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: _TRANSACTIONAL_ID,
-    KafkaError.CLUSTER_AUTHORIZATION_FAILED: "the broker forbids idempotent writing; give the right IdempotentWrite",
+    KafkaError.CLUSTER_AUTHORIZATION_FAILED: _IDEMPOTENCE,
     KafkaError.LEADER_NOT_AVAILABLE: _NO_LEADER,
     KafkaError.NOT_ENOUGH_REPLICAS: _REPLICAS,
     KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND: _REPLICAS,
     KafkaError.INVALID_TIMESTAMP: _CLOCK,
-    KafkaError.POLICY_VIOLATION: "a policy of the cluster forbids it; ask the administrators of the cluster which one",
-    KafkaError.TOPIC_EXCEPTION: "the topic may not be written to, its name is invalid or reserved; set another topic",
-    KafkaError.UNSUPPORTED_COMPRESSION_TYPE: "the broker does not know the compression; set output.kafka.compression",
+    KafkaError.POLICY_VIOLATION: "rejected by a policy of the cluster; ask its administrators",
+    KafkaError.TOPIC_EXCEPTION: "the topic's name is invalid or reserved; set another topic",
+    KafkaError.UNSUPPORTED_COMPRESSION_TYPE: _COMPRESSION,
 }
 # TLS alerts with which a server refuses the client's certificate; with TLS 1.3 they come after the handshake, and
 # librdkafka reports a connection that broke.
@@ -98,8 +100,8 @@ def advice(code: int, text: str, default: str) -> str:
     """Return what to do about an error; `text` is librdkafka's."""
     if _CERTIFICATE_ALERT.search(text):
         return (
-            "the broker refuses the client's certificate; check whether ssl.certificate is set, has not expired, and "
-            "is of an authority that the broker trusts"
+            "the broker rejects the client certificate; check that ssl.certificate is set, has not expired, "
+            "and is from an authority that the broker trusts"
         )
     return ADVICE.get(code, default)
 
@@ -167,7 +169,7 @@ class ErrorReporter:
         self._count(code)
         if self._is_due(code, topic):
             logger.warning(
-                "Kafka (%s): a request is larger than the topic's %s; it is sent again in parts, which is slow. "
+                "Kafka (%s): a request exceeds the topic's %s: resending it in smaller parts, which is slow. "
                 "Raise the topic's limit, or lower output.kafka.max_message_bytes to it",
                 self._where(topic),
                 LIMITS[code],
@@ -177,8 +179,8 @@ class ErrorReporter:
         self._count(KafkaError.INVALID_TIMESTAMP)
         if self._is_due(KafkaError.INVALID_TIMESTAMP, topic):
             logger.warning(
-                "Kafka (%s): the times of events are refused as those of their records; such records are sent again "
-                "with the time of sending, their @timestamp stays. Raise message.timestamp.before.max.ms or "
+                "Kafka (%s): timestamps of events are rejected: resending these records with the current "
+                "time; their @timestamp is unchanged. Raise message.timestamp.before.max.ms or "
                 "message.timestamp.after.max.ms of the topic, or set output.kafka.timestamp: sent. (%s)",
                 self._where(topic),
                 text,
@@ -187,7 +189,7 @@ class ErrorReporter:
     def unanswered(self, paths: Mapping[str, Sequence[str]]) -> None:
         """Note the topics that give no answer about records of these files; empty if all do."""
         for topic in sorted(self._unanswered_logged - paths.keys()):
-            logger.info("Kafka (%s): all that was sent has an answer again", self._where(topic), extra=END)
+            logger.info("Kafka (%s): records are acknowledged again", self._where(topic), extra=END)
         self._unanswered_logged &= paths.keys()
         self._unanswered = {topic: self._unanswered_in_words(topic, files) for topic, files in paths.items()}
         for topic, words in self._unanswered.items():
@@ -197,7 +199,7 @@ class ErrorReporter:
 
     def _unanswered_in_words(self, topic: str, paths: Sequence[str]) -> str:
         files = f"{paths[0]} and {len(paths) - 1} more" if len(paths) > 1 else paths[0]
-        return f"Kafka ({self._where(topic)}): no answer for half a minute about records of {files}; {_NO_LEADER}"
+        return f"Kafka ({self._where(topic)}): records of {files} are unacknowledged for 30 s; {_NO_LEADER}"
 
     @property
     def any_reported(self) -> bool:
@@ -229,7 +231,7 @@ class ErrorReporter:
         return "" if last is None else self._in_words(*last)
 
     def _in_words(self, code: int, text: str, topic: str) -> str:
-        return f"Kafka ({self._where(topic)}): {advice(code, text, 'Kafka refuses for now')}"
+        return f"Kafka ({self._where(topic)}): {advice(code, text, 'Kafka reports an error')}"
 
     def counts(self) -> dict[str, int]:
         """Return how often each error was reported, by librdkafka's name for it. Any thread may ask."""

@@ -32,7 +32,7 @@ FIXED: dict[str, Setting] = {
 # Of these a raw setting would be another name of an option.
 OPTIONS = {"transactional.id": "delivery: exactly_once and transaction.id"}
 CLIENTS = ClientMaker(
-    "librdkafka refuses the settings of output.kafka", "output.kafka.sasl.aws_msk_iam", "; events are kept"
+    "librdkafka rejects the settings of output.kafka", "output.kafka.sasl.aws_msk_iam", "; events are kept"
 )
 
 
@@ -70,7 +70,7 @@ def contradictions(raw: Mapping[str, Setting]) -> Iterator[Finding]:
     """Yield the raw settings that would break a guarantee, or that are another name of an option."""
     for name, value in raw.items():
         if name in FIXED and str(value).lower() not in _same_as(FIXED[name]):
-            words = f"{value} would lose or reorder lines; it is always {FIXED[name]}: remove it"
+            words = f"{value} could lose or reorder lines; remove it: the value is always {FIXED[name]}"
             yield f"librdkafka.{name}", words
         if name in OPTIONS:
             yield f"librdkafka.{name}", f"set output.kafka.{OPTIONS[name]} instead"

@@ -49,7 +49,7 @@ class RefusingCodec:
 
     def refused(self, batch: Batch) -> Mapping[int, str]:
         refused = self._whole.refused(batch)
-        reason = "its record has {} bytes, and output.kafka.max_message_bytes has room for {}"
+        reason = "record too large: {} bytes; output.kafka.max_message_bytes has room for {}"
         sizes = self._room.sizes_above(batch, refused)
         return {**refused, **{index: reason.format(size, self._room.of(batch)) for index, size in sizes.items()}}
 

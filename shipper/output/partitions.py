@@ -117,4 +117,4 @@ def _kafka_error(error: Exception) -> KafkaError:
     if isinstance(error, KafkaException):
         kafka_error: KafkaError = error.args[0]
         return kafka_error
-    return KafkaError(KafkaError._FAIL, f"the partitions cannot be looked up: {error!r}")
+    return KafkaError(KafkaError._FAIL, f"cannot look up the partitions: {error!r}")

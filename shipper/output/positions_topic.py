@@ -123,7 +123,7 @@ class PositionsTopic:
         admin = self._clients.admin()
         if self._metadata(admin) is None:
             self._create(admin, validate_only=True)
-            return "does not exist, and may be created"
+            return "does not exist, can be created"
         self.prepare()
         self.read()
         return "compacted, can be read"
@@ -153,7 +153,7 @@ class PositionsTopic:
             if known is not None:
                 return known
             self._sleep(pause)
-        words = f"the topic {self.topic} was created, and the brokers do not know it yet"
+        words = f"topic {self.topic} was created, but the brokers do not know it yet"
         raise KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART, words))
 
     def _check(self, admin: AdminClient) -> None:
@@ -166,9 +166,9 @@ class PositionsTopic:
             raise
         if policy != "compact":
             raise StartError(
-                f"output.kafka.transaction.topic: the topic {self.topic} has cleanup.policy={policy}, so Kafka would "
-                "delete positions after a while, and lines would be sent again: set it to compact (kafka-configs "
-                f"--alter --topic {self.topic} --add-config cleanup.policy=compact), or name another topic"
+                f"output.kafka.transaction.topic: topic {self.topic} has cleanup.policy={policy}: Kafka would "
+                "delete positions, and lines would be sent again. Set it to compact (kafka-configs --alter "
+                f"--topic {self.topic} --add-config cleanup.policy=compact), or use another topic"
             )
 
     def _answer(self, asked: Future[Any]) -> Any:
@@ -177,7 +177,7 @@ class PositionsTopic:
         try:
             return answer_of(asked, TIMEOUT)
         except TimeoutError as error:
-            words = f"no answer about {self.topic} within {TIMEOUT:g} s"
+            words = f"no response about topic {self.topic} within {TIMEOUT:g} s"
             raise KafkaException(KafkaError(KafkaError._TIMED_OUT, words)) from error
 
     def read(self, *, past_open: bool = True) -> Committed:

@@ -98,7 +98,7 @@ class TransactionalId:
         except KafkaException as error:
             if error.args[0].code() != KafkaError._TIMED_OUT:
                 raise
-            words = f"init_transactions had no answer within {TIMEOUT:g} s"
+            words = f"no response to init_transactions within {TIMEOUT:g} s"
             raise KafkaException(KafkaError(KafkaError.COORDINATOR_NOT_AVAILABLE, words)) from error
         self._producer = producer
 
@@ -107,9 +107,9 @@ class TransactionalId:
         owner = self.committed.owner
         if owner is not None and owner.instance != self._owner.instance:
             raise Fenced(
-                f"output.kafka: another shipper writes under the same transactional id: {owner}. This one ends, and "
-                "nothing is lost or sent twice: stop one of them, or give each its own output.kafka.transaction.id (a "
-                "copied path.data has the id of the original)"
+                f"output.kafka: another shipper uses the same transactional id: {owner}. This one stops; "
+                "nothing is lost or sent twice. Stop one of them, or give each its own "
+                "output.kafka.transaction.id (a copied path.data contains the id of the original)"
             )
 
     def begin(self) -> None:
@@ -137,7 +137,7 @@ class TransactionalId:
         patience = self._patience.delay(self._not_taken + 1)
         if not adding.wait(patience):
             self._not_taken += 1
-            words = f"the offsets of consumer groups were not taken within {patience:g} s"
+            words = f"no response to the offsets of consumer groups within {patience:g} s"
             raise KafkaException(KafkaError(KafkaError._TIMED_OUT, words))
         adding.check()
         self._not_taken = 0

@@ -305,7 +305,7 @@ class Transactions(OnePlace):
     def _replaced(self) -> None:
         self._is_renewed = False
         self._silent_topics.recovered()
-        logger.warning("the Kafka producer was replaced; what is not committed is sent again")
+        logger.warning("the Kafka producer was replaced: uncommitted events are sent again")
         if self._is_written and self._id.is_committed:
             self._committed()
         else:

@@ -45,7 +45,7 @@ class ConsoleOutputConfig(LineOutput):
 
     def remarks(self) -> Iterator[Finding]:
         if self.pretty and self.codec.format is not None:
-            yield "pretty", "has no effect: codec.format writes texts"
+            yield "pretty", "has no effect with codec.format"
 
     def converted(self) -> "ConsoleOutputConfig":
         """Return the output with one option for what Filebeat has two names for."""
@@ -126,7 +126,7 @@ class ConsoleOutput(OnePlace):
         except BlockingIOError:  # a terminal that reported room, and took nothing
             return False
         except BrokenPipeError as error:
-            words = f"{error.strerror}: its reader has closed it; what it has not read is not delivered"
+            words = f"{error.strerror}: its reader closed it; unread records are not delivered"
             raise OSError(error.errno, words, "standard output") from error
         except OSError as error:
             raise OSError(error.errno, error.strerror, "standard output") from error

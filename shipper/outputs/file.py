@@ -33,14 +33,14 @@ RETRY_INTERVAL = 1.0
 TRIED_BYTES = 16 * 1024
 # While nothing is written the path is checked too: a removed file uses disk space until it is closed.
 CHECK_INTERVAL = 1.0
-DENIED = "let the user that runs the shipper write there"
+DENIED = "give the shipper's user write access"
 ADVICE = {
-    errno.ENOSPC: "free some space there",
-    errno.EDQUOT: "raise the disk quota of the shipper's user, free some space there",
-    errno.EROFS: "mount it writable, or with systemd name it in ReadWritePaths",
+    errno.ENOSPC: "free some space",
+    errno.EDQUOT: "raise the quota of the shipper's user or free some space",
+    errno.EROFS: "mount it writable, or add it to ReadWritePaths in systemd",
     errno.EACCES: DENIED,
     errno.EPERM: DENIED,
-    errno.ENOENT: "make what is missing",
+    errno.ENOENT: "create what is missing",
 }
 
 
@@ -54,8 +54,9 @@ class FileOutputConfig(LineOutput):
     rotate_every_kb: int | None = field(
         default=None,
         metadata={
-            "doc": "How large the file may become: then it is renamed to filename.1, and so are those before it, up to "
-            "number_of_files. Not rotated when absent. A single batch may make it larger.",
+            "doc": "The size at which the file is rotated: it is renamed to filename.1, the previous "
+            "filename.1 to filename.2, and so on. Not rotated by size when absent. A single batch may "
+            "exceed it.",
             "unit": "KiB",
             "min": 1,
         },
@@ -63,7 +64,7 @@ class FileOutputConfig(LineOutput):
     number_of_files: int = field(
         default=7,
         metadata={
-            "doc": "How many rotated files are kept; the oldest is deleted for a new one.",
+            "doc": "The number of rotated files to keep; the oldest is deleted for a new one.",
             "min": 2,
             "max": 1024,
         },
@@ -71,7 +72,9 @@ class FileOutputConfig(LineOutput):
     permissions: str = field(default="0600", metadata={"doc": "The mode of new files.", "check": file_mode})
     rotate_on_startup: bool | None = field(
         default=None,
-        metadata={"doc": "Whether a start rotates a file that exists; when absent, it does with rotate_every_kb."},
+        metadata={
+            "doc": "Whether an existing file is rotated at startup; when absent, only if rotate_every_kb is set."
+        },
     )
 
     @property
@@ -100,7 +103,7 @@ class FileOutputConfig(LineOutput):
         try:
             _try_writing(path, fsync)
         except Misplaced as error:
-            problem = f"{error}: make what is missing, or set another output.file.path"
+            problem = f"{error}: create what is missing, or set another output.file.path"
         except OSError as error:
             problem = f"{error.strerror}: {_advice(error)}"
         return step(f"file: {path} can be written", problem)
@@ -217,8 +220,8 @@ class FileOutput(OnePlace):
             self._rotate_at = self._clock.monotonic() + RETRY_INTERVAL
             if self._rotation_throttle.is_due():
                 logger.error(
-                    "cannot rotate %s: %s (%s). It grows until that succeeds; let the user that runs the shipper "
-                    "rename files in its directory",
+                    "cannot rotate %s: %s (%s). The file keeps growing until this succeeds. Allow the "
+                    "shipper's user to rename files in its directory",
                     self._path,
                     error.strerror,
                     error.filename,
@@ -254,13 +257,13 @@ class FileOutput(OnePlace):
         self._retry_at = self._clock.monotonic() + RETRY_INTERVAL
         self.problem = f"cannot write to {self._path}: {error.strerror}; {_advice(error)}"
         if self._throttle.is_due():
-            logger.error("%s. Events wait, and nothing is lost", self.problem)
+            logger.error("%s. Events wait; nothing is lost", self.problem)
 
 
 def _advice(error: OSError) -> str:
     """Return what to do about an error of the file."""
     if isinstance(error, FileInUse):
-        return "stop the other agent, or give each agent a file of its own (output.file.filename)"
+        return "stop the other agent, or give each agent its own file (output.file.filename)"
     return f"{ADVICE.get(error.errno or 0, 'free some space, make it writable')}, or set another output.file.path"
 
 

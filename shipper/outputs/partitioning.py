@@ -70,7 +70,7 @@ class FieldHashes:
 
     def refused(self, batch: Batch) -> Mapping[int, str]:
         """Return the reasons of the events without a hash, by index."""
-        reason = "a field of output.kafka.partition.hash.hash is missing, or is not a text, a number or a truth value"
+        reason = "a field of output.kafka.partition.hash.hash is missing, or is not a text, number or boolean"
         return {index: reason for index, value in enumerate(self(batch)) if value is None}
 
     def _hash(self, events: Events, index: int) -> int | None:

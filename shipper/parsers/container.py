@@ -202,7 +202,7 @@ class ContainerReader:
 
 
 def _as_it_is(text: str, error: ContainerLineError) -> ContainerLine:
-    doc: Doc = {"error": {"message": f"Not a line of a container's log: {error}", "type": "container"}}
+    doc: Doc = {"error": {"message": f"Not a line of a container log: {error}", "type": "container"}}
     return ContainerLine(text, "", doc, whole=True)
 
 

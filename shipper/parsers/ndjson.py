@@ -118,10 +118,11 @@ class _Ndjson:
         if not self._throttle.is_due():
             return
         count = self._throttle.suppressed
-        others = f", and so were {count} others since the last report" if count else ""
+        others = f", as were {count} others since the last warning" if count else ""
         logger.warning(
-            "%s: the line at offset %d is not a JSON object (%s); it is sent as plain text%s. Leave the file out "
-            "of inputs that decode JSON, or silence this by ignore_decoding_error: true (at most one a minute)",
+            "%s: the line at offset %d is not a JSON object (%s): it is sent as plain text%s. Exclude the "
+            "file from inputs that decode JSON, or silence this with ignore_decoding_error: true (logged at "
+            "most once a minute)",
             self._path,
             offset,
             why,

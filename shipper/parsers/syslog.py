@@ -62,7 +62,7 @@ class _Syslog:
         if self._config.add_error_key:
             doc["error"] = {"message": f"Error parsing syslog message: {why}", "type": "syslog"}
         if self._config.log_errors:
-            logger.warning("%s: not a syslog message, shipped as it is: %s: %r", self._path, why, text[:100])
+            logger.warning("%s: not a syslog message, shipped unchanged: %s: %r", self._path, why, text[:100])
 
 
 def _put(message: SyslogMessage, doc: Doc) -> None:

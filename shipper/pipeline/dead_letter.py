@@ -54,11 +54,11 @@ class DeadLetterFile:
         # Opened each time: rejections are rare, and the person who handles them may move the file away.
         with closing(AppendFile(self.path, self._fsync)) as file:
             if not file.holds_all():  # it was renamed before it was locked, and may be read already
-                raise OSError(errno.ESTALE, "it was renamed or removed at that moment", str(self.path))
+                raise OSError(errno.ESTALE, "renamed or removed while it was opened", str(self.path))
             file.append(lines)
             file.sync()
             if not file.holds_all():
-                raise OSError(errno.ESTALE, "it was renamed, removed or truncated at that moment", str(self.path))
+                raise OSError(errno.ESTALE, "renamed, removed or truncated while it was written", str(self.path))
             if file.size >= self._rotate_at:
                 with suppress(OSError):  # the letters are safe: the next one tries again
                     self.path.rename(rotated_name(self.path, self._clock.time()))

@@ -80,7 +80,7 @@ class Publisher:
                 if not output.publish(batch):
                     self._queue.give_back(batch)
                     return
-                logger.debug("%s: %d events are sent", batch.source.path, batch.events)
+                logger.debug("%s: sending %d events", batch.source.path, batch.events)
                 if (observer := self.observer) is not None:  # read once: another thread sets it
                     observer(batch)
 
@@ -116,8 +116,8 @@ class Publisher:
         except OSError as error:
             self._retry_at = self._clock.monotonic() + RETRY_INTERVAL
             logger.error(
-                "cannot write to %s: %s. %d rejected events of %s wait for it, and the position of the file with "
-                "them; make it writable again; trying again every %d s",
+                "cannot write to %s: %s. %d rejected events of %s are waiting, and the position of the file "
+                "does not advance. Make it writable; retrying every %d s",
                 self._dead_letters.place,
                 error.strerror,
                 len(rejected),
@@ -133,7 +133,7 @@ class Publisher:
         for rejection in rejected:
             self.letters.add(batch, rejection, self._clock.time())
             logger.warning(
-                "an event of %s (file id %s, offset %d) went to %s: %s",
+                "an event of %s (file id %s, offset %d) was rejected and saved to %s: %s",
                 batch.source.path,
                 batch.source.file_id,
                 batch.messages.offsets[rejection.index],
@@ -142,6 +142,6 @@ class Publisher:
             )
 
     def _resolve(self, batch: Batch) -> None:
-        logger.debug("%s: %d bytes are settled", batch.source.path, batch.size)
+        logger.debug("%s: %d bytes are resolved", batch.source.path, batch.size)
         self._queue.remove(batch)
         batch.resolve()

@@ -140,15 +140,15 @@ class CacheFile:
             lines = read_file(path).splitlines() if path.exists() else []
         except (OSError, Misplaced) as error:
             raise StartError(
-                f"the processor cache keeps {path.name} in {path.parent}, which cannot be used: {error}; let the user "
-                "that runs the shipper read and write it, or use backend.memory"
+                f"processor cache: cannot use {path}: {error}. Give the shipper's user read and write access "
+                f"to {path.parent}, or use backend.memory"
             ) from error
         for number, line in enumerate(lines, start=1):
             try:
                 entry = json.loads(line)
                 self.cache.load(str(entry["key"]), json.dumps(entry["val"]), float(entry["expires"]))
             except (ValueError, KeyError, TypeError):
-                logger.warning("%s: line %d is damaged, so its entry of the cache is missing", path, number)
+                logger.warning("%s: line %d is damaged: its cache entry is skipped", path, number)
 
     def write_every(self, interval: float) -> None:
         """Write what changed at this interval from now on, on a thread; never if it is 0."""
@@ -176,8 +176,7 @@ class CacheFile:
             replace_file(self._path, "".join(_lines(list(self.cache.entries.items()))).encode("ascii"))
         except OSError as error:
             logger.warning(
-                "%s: the cache cannot be written: %s; it is tried again, and until then a restart begins with what the "
-                "file has",
+                "cannot write the cache file %s: %s. Retrying; until then a restart begins with the previous content",
                 self._path,
                 error.strerror,
             )

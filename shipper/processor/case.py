@@ -59,7 +59,7 @@ def _renaming(written: Path, config: CaseConfig) -> Step:
         if path is None:
             if config.ignore_missing:
                 return
-            raise ProcessorError(f"there is no field {dotted(written)}")
+            raise ProcessorError(f"field {dotted(written)} is missing")
         # From the last part to the first: the path to the others is still as it was.
         for depth in range(len(path) - 1, -1 if config.alter_full_field else len(path) - 2, -1):
             here, name = path[: depth + 1], config.changed(path[depth])

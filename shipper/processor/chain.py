@@ -85,7 +85,7 @@ class EventByEvent:
             except ProcessorError as error:
                 self._fail(event, str(error), **error.members)
             except RecursionError:  # a hostile line may nest a thousand objects
-                self._fail(event, "a value is nested too deep")
+                self._fail(event, "a value is nested too deeply")
 
     def _fail(self, event: Event, message: str, **members: str) -> None:
         if self._ignores_failure:

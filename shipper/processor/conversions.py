@@ -81,7 +81,7 @@ def _single(number: float) -> float:
 def to_text(value: Any) -> str:
     """Return a number as Go's %v writes it, a list or an object as JSON."""
     if value is None:
-        raise ProcessorError("null cannot be a text")
+        raise ProcessorError("null cannot be converted to a text")
     if isinstance(value, str):
         return value
     if isinstance(value, bool):

@@ -46,7 +46,7 @@ def value_of(event: Event, path: Path, *, ignore_missing: bool) -> Any:
     """Return the value of a field; MISSING only if `ignore_missing`. Raises ProcessorError."""
     value = event.get(path)
     if value is MISSING and not ignore_missing:
-        raise ProcessorError(f"there is no field {dotted(path)}")
+        raise ProcessorError(f"field {dotted(path)} is missing")
     return value
 
 

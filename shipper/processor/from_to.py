@@ -34,7 +34,7 @@ def from_to(pairs: Sequence[FromToConfig], config: _Options, change: Change) -> 
 
         def step(event: Event) -> None:
             if event.get(to) is not MISSING:
-                raise ProcessorError(f"there is a field {pair.to} already; drop or rename it first")
+                raise ProcessorError(f"field {pair.to} already exists; drop or rename it first")
             value = value_of(event, source, ignore_missing=config.ignore_missing)
             if value is not MISSING:
                 change(event, source, to, value)

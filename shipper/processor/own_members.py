@@ -32,4 +32,4 @@ def shared_first(
         try:
             change(event, names)
         except RecursionError:  # a hostile line may nest a thousand objects
-            event.fail(kind, "a value is nested too deep")
+            event.fail(kind, "a value is nested too deeply")

@@ -12,7 +12,7 @@ from log_shipper.shipper.processor.events import Events
 from log_shipper.shipper.processor.fields import path_of, roots
 from log_shipper.shipper.processor.formatting import Formatter, NoText, is_shared
 
-NO_RULE = "no rule of topics is for the event, and there is no topic for the others"
+NO_RULE = "no rule of topics matches the event, and there is no default topic"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class TopicRule:
                 raise
             return self.default
         if not text:
-            raise NoText("its text is mapped to no topic")
+            raise NoText("the mappings give it no topic")
         return text
 
     def _selected(self, events: Events, index: int) -> str:
@@ -42,7 +42,7 @@ class TopicRule:
         text = self.formatter.text(events, index)
         if self.mappings:
             if text not in self.mappings:
-                raise NoText(f"{text!r} is not among the mappings")
+                raise NoText(f"{text!r} has no mapping")
             text = self.mappings[text]
             if not text:
                 return ""

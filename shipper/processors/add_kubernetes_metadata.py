@@ -199,8 +199,8 @@ class AddKubernetesMetadataConfig(ProcessorConfig):
             is_by_default = replace(self, when=None) == AddKubernetesMetadataConfig() and not in_pod()
             logger.log(
                 logging.INFO if is_by_default else logging.WARNING,
-                "add_kubernetes_metadata: there is no API server to ask: %s. Events have what the paths of their files "
-                "reveal, without labels",
+                "add_kubernetes_metadata: no API server found: %s. Events get only the metadata in the paths "
+                "of their files, without labels",
                 reason,
             )
         else:

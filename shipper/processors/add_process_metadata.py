@@ -131,17 +131,17 @@ class AddProcessMetadata:
                 self._enrich(event, _number(path, value))
                 return
         if not self._ignores_missing:
-            raise ProcessorError("all of the fields in match_pids are missing")
+            raise ProcessorError("all fields of match_pids are missing")
 
     def _enrich(self, event: Event, pid: int) -> None:
         known = self._of(pid)
         if not known:
-            raise ProcessorError(f"there is no process {pid}")
+            raise ProcessorError(f"process {pid} does not exist")
         fields = [(target, value) for source, target in self._fields if (value := find(known, source)) is not MISSING]
         if not self._overwrites:
             for target, _ in fields:
                 if event.get(target) is not MISSING:
-                    raise ProcessorError(f"{'.'.join(target)} exists already; overwrite_keys replaces it")
+                    raise ProcessorError(f"{'.'.join(target)} already exists; set overwrite_keys to replace it")
         for target, value in fields:
             event.put(target, copied(value))
 
@@ -171,7 +171,7 @@ def _number(path: Path, value: object) -> int:
     try:
         return int(value) if isinstance(value, str) else int("")
     except ValueError:
-        raise ProcessorError(f"{'.'.join(path)} is not the id of a process: {value!r}") from None
+        raise ProcessorError(f"{'.'.join(path)} is not a process id: {value!r}") from None
 
 
 def _finder(config: AddProcessMetadataConfig) -> Callable[[str], str]:

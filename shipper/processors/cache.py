@@ -168,13 +168,13 @@ class Get(_Keyed):
 
     def apply(self, event: Event) -> None:
         if not self._overwrite and event.get(self._target) is not MISSING:
-            raise ProcessorError(f"there is a field {self._target_field} already; drop it first, or set overwrite_keys")
+            raise ProcessorError(f"field {self._target_field} already exists; drop it first, or set overwrite_keys")
         key = self._key_of(event)
         if key is None:
             return
         value = self.store.get(key)
         if value is MISSING:
-            raise ProcessorError(f"the cache has no value for the {self._key_field} {key[:100]!r}")
+            raise ProcessorError(f"the cache has no value for {self._key_field} {key[:100]!r}")
         event.put(self._target, value)
 
 

@@ -64,7 +64,7 @@ def _step(config: DecodeCsvFieldsConfig, source: Path, target: Path) -> Step:
         if values is None:
             raise ProcessorError(f"field {dotted(source)} contains no record")
         if source != target and not config.overwrite_keys and event.get(target) is not MISSING:
-            raise ProcessorError(f"{dotted(target)} exists already; set overwrite_keys, or drop or rename it before")
+            raise ProcessorError(f"{dotted(target)} already exists; set overwrite_keys, or drop or rename it first")
         event.put(target, values)
 
     return step

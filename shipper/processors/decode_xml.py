@@ -159,8 +159,8 @@ def _add(members: Doc, name: str, value: Any) -> None:
 
 def _refuse_declarations(_name: str, _system: str | None, _public: str | None, has_internal_subset: int) -> None:
     if has_internal_subset:
-        raise ValueError("it declares entities or attributes of its own, which are not read")
+        raise ValueError("it declares its own entities or attributes, which is not supported")
 
 
 def _refuse_entity(name: str, _is_parameter: int) -> None:
-    raise ValueError(f"the entity &{name}; is not known")
+    raise ValueError(f"unknown entity &{name};")

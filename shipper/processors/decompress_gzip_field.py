@@ -72,5 +72,5 @@ def _from_gzip(value: Any, most: int) -> str | bytes:
                 raise ValueError(f"it decompresses to more than {most} bytes; see max_bytes")
             rest = inflate.unused_data
     if not inflate.eof:
-        raise ValueError("its end is missing")
+        raise ValueError("it is truncated")
     return text_where_possible(done)

@@ -97,7 +97,7 @@ class Dissect:
         matched = self._match(text) if text else None
         if matched is None:
             event.flag(PARSING_ERROR)
-            raise ProcessorError(f"field {'.'.join(self._field)} is not of the tokenizer's form")
+            raise ProcessorError(f"field {'.'.join(self._field)} does not match the tokenizer")
         values: Sequence[Any] = matched.groups()
         if self._strip is not None:
             values = [self._strip(value, self._chars) for value in values]

@@ -50,11 +50,11 @@ class ExtractArrayConfig(ProcessorConfig):
                 if not isinstance(items, list):
                     raise ProcessorError(f"{self.array} is not a list")
                 if number >= len(items):
-                    raise ProcessorError(f"{self.array} has {len(items)} items, none with the number {number}")
+                    raise ProcessorError(f"{self.array} has {len(items)} items, but no item {number}")
                 if self.omit_empty and items[number] in ("", [], {}, None):
                     return
                 if not self.overwrite_keys and event.get(to) is not MISSING:
-                    raise ProcessorError(f"there is a field {dotted(to)} already; drop it first, or set overwrite_keys")
+                    raise ProcessorError(f"field {dotted(to)} already exists; drop it first, or set overwrite_keys")
                 event.put(to, copied(items[number]))
 
             return step

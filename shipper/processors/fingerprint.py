@@ -76,7 +76,7 @@ class Fingerprint:
             if value is not MISSING:
                 pieces.append(b"|%b|%b" % (name.encode("utf-8", "replace"), _written(name, path, value)))
             elif not self._ignore_missing:
-                raise ProcessorError(f"there is no field {name}")
+                raise ProcessorError(f"field {name} is missing")
         event.put(self._target, self._encode(self._hash(b"".join([*pieces, b"|"])).digest()))
 
 

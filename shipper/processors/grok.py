@@ -93,7 +93,7 @@ class Grok:
             if attempt.succeeds(event, text):
                 return
         self._tag(event)
-        raise ProcessorError(f"field {dotted(self._field)} is not matched by any pattern")
+        raise ProcessorError(f"no pattern matches field {dotted(self._field)}")
 
     def _refuse(self, value: Any) -> None:
         if value is not MISSING:

@@ -71,7 +71,7 @@ class MoveFields:
                 event.delete(path)
                 event.put(path_of(f"{self._to}{name}"), value)
             elif not self._ignore_missing:
-                raise ProcessorError(f"there is no field {dotted(path)}")
+                raise ProcessorError(f"field {dotted(path)} is missing")
 
     def _parent(self, event: Event) -> dict[str, object]:
         """Return the object whose members are moved, as it is before."""
@@ -80,5 +80,5 @@ class MoveFields:
         parent = event.get(self._source)
         if not isinstance(parent, dict):
             name = dotted(self._source)
-            raise ProcessorError(f"there is no field {name}" if parent is MISSING else f"field {name} is not an object")
+            raise ProcessorError(f"field {name} is missing" if parent is MISSING else f"field {name} is not an object")
         return parent

@@ -65,7 +65,7 @@ class RegisteredDomain:
         labels = name.split(".") if len(name) <= _MAX_NAME_LENGTH else []
         registered = self._list.privatesuffix(name) if all(labels) and labels else None
         if registered is None:
-            raise ProcessorError(f"{name[:100]!r} is not below a registered domain")
+            raise ProcessorError(f"{name[:100]!r} has no registered domain")
         # In the original spelling: the list returns lower case.
         registered = name[len(name) - len(registered) :]
         event.put(self._target, registered)

@@ -36,7 +36,7 @@ class RenameConfig(ProcessorConfig):
             if any(f"{name}.".startswith(f"{pair.to}.") for name in PROTECTED_FIELDS):
                 yield (
                     f"fields[{index}].to",
-                    f"every event has {pair.to}, so that this fails for each; choose another name",
+                    f"every event already has {pair.to}, so this always fails; choose another name",
                 )
 
     def build(self, _: ProcessorContext) -> FieldByField:

@@ -224,6 +224,6 @@ class ByteOrder:
             return None
         codec = MARKS.get(head, self._default)
         if not codec:
-            ways = "utf-16le-bom or utf-16be-bom give the order for a file without one"
-            raise OSError(errno.EILSEQ, f"no byte order mark at its start, which encoding utf-16-bom needs; {ways}")
+            ways = "use utf-16le-bom or utf-16be-bom for files without one"
+            raise OSError(errno.EILSEQ, f"no byte order mark, which encoding utf-16-bom requires; {ways}")
         return Utf16(codec, self._terminator)

@@ -67,10 +67,10 @@ def parsers(format: ContainerFormat) -> tuple[ParseLine, ParseLines]:
 def cri(text: str) -> ContainerLine:
     words = text.split(" ", 3)
     if len(words) < 4 or words[1] not in STREAMS:
-        raise ContainerLineError("it is not written as '<time> stdout|stderr <tag> <text>'")
+        raise ContainerLineError("it is not in the form '<time> stdout|stderr <tag> <text>'")
     tag = words[2].split(":", 1)[0]
     if tag not in ("F", "P"):
-        raise ContainerLineError(f"its tag is {tag[:20]!r}, neither F(ull) nor P(artial)")
+        raise ContainerLineError(f"its tag {tag[:20]!r} is neither F(ull) nor P(artial)")
     return ContainerLine(words[3], words[1], _doc(words[0], words[1]), tag == "F")
 
 
@@ -129,5 +129,5 @@ def _without_newline(log: str) -> str:
 def _doc(time: str, stream: str) -> Doc:
     stamp = rfc3339(time)
     if stamp is None:
-        raise ContainerLineError(f"its time is {time[:40]!r}, not one of RFC 3339")
+        raise ContainerLineError(f"its time {time[:40]!r} is not in RFC 3339")
     return {"stream": stream, "@timestamp": stamp} if stream else {"@timestamp": stamp}

@@ -26,7 +26,7 @@ HEAD_WITHIN = 1024 * 1024  # compressed bytes in which the head of the content m
 REASONS = {
     "incorrect header check": "not a gzip file; compression: auto reads plain files too",
     "incorrect data check": "the content does not match its checksum (crc)",
-    "incorrect length check": "the content is not of the length in the trailer",
+    "incorrect length check": "the content does not have the length in the trailer",
 }
 
 
@@ -113,7 +113,7 @@ class GzipFile:
     def require_complete(self) -> None:
         """Check a file that will not grow any more. Raises CompressionError if its end is missing."""
         if not self.complete:
-            raise CompressionError(self.raw_offset, "the file ends before the gzip data do")
+            raise CompressionError(self.raw_offset, "the file ends within the gzip data")
 
     def _decompress(self, wanted: int) -> None:
         """Make `_ahead` as long as `wanted`, as far as the file and the effort allow."""
@@ -176,7 +176,7 @@ class _Members:
                 self._raw = self._raw[len(zeros) - len(zeros.lstrip(b"\0")) :]
                 return False
             if self._raw[0] != MAGIC[0]:
-                self._damage = "something else follows the gzip data"
+                self._damage = "other data follows the gzip data"
                 self.complete, self.ended = False, True
                 return False
         self.complete = self.ended = False

@@ -65,7 +65,7 @@ def tap_route(tap: Tap, clock: Clock) -> Handler:
 
 def no_tap(_: Request) -> Response:
     """Answer in the place of the other at all endpoints but that socket."""
-    return _refusal(403, "events are as confidential as the files: /tap answers at shipper.sock in path.data only")
+    return _refusal(403, "/tap is served on shipper.sock in path.data only: events are as confidential as the files")
 
 
 def sources_route(tappable: Callable[[], Tappable]) -> Handler:
@@ -102,7 +102,9 @@ def _targets(query: Mapping[str, str]) -> list[str]:
     if not isinstance(targets, list) or not all(isinstance(target, str) for target in targets):
         raise ValueError("targets must be a JSON list of texts")
     if len(targets) > MAX_TARGETS:
-        raise ValueError(f"{len(targets)} inputs and files are more than {MAX_TARGETS}; a glob in quotes is one")
+        raise ValueError(
+            f"{len(targets)} inputs and files are too many: the maximum is {MAX_TARGETS}; a quoted glob counts as one"
+        )
     return targets
 
 

@@ -171,11 +171,9 @@ class Tap:
         with self._lock:
             self._set([subscription for subscription in self._subscriptions if not subscription.is_abandoned])
             if self._is_closed:
-                raise TooManyTaps(
-                    "the shipper ends or restarts, and tap ends with it; run it again when the shipper runs"
-                )
+                raise TooManyTaps("the shipper is stopping or restarting; run tap again when it is up")
             if len(self._subscriptions) >= MAX_TAPS:
-                raise TooManyTaps(f"{MAX_TAPS} taps are open, which is the most: end one of them (`shipper tap`)")
+                raise TooManyTaps(f"all {MAX_TAPS} taps are in use; stop another `shipper tap` first")
             if self._records is None:
                 self._records = self._make_records()
             subscription = Subscription(wanted, rate, self._clock, self._chance)

@@ -69,7 +69,7 @@ def test_letters_go_to_a_topic_where_one_is_configured(agent: Agent, kafka_broke
     ship_three(agent)
     assert messages_of_letters(kafka_broker, letters) == ["b", "c"]
     assert not (agent.data / "dead_letter.ndjson").exists()
-    assert f"went to topic {letters}: the event has no field app" in agent.log
+    assert f"saved to topic {letters}: the event has no field app" in agent.log
 
 
 def messages_of_letters(broker: Broker, name: str) -> list[str]:
@@ -92,10 +92,10 @@ def test_letters_wait_for_a_broker_that_hangs_and_a_signal_is_heard(
     agent.send_to(topic="%{[app]}")
     agent.append("first")
     agent.start()
-    agent.await_log(f"went to topic {letters}")
+    agent.await_log(f"saved to topic {letters}")
     before = resident(agent.process.pid)
     messages = [f"{number} {'x' * 500}" for number in range(30_000)]
-    refusal = "Kafka has not acknowledged them yet. "
+    refusal = "no acknowledgement from Kafka yet. "
 
     def stop() -> float:
         seen = agent.log.count(refusal)

@@ -136,7 +136,7 @@ def test_without_a_registry_the_positions_in_kafka_count(agent: Agent, topic: To
 def test_an_agent_that_waits_for_kafka_ends_at_a_signal(agent: Agent, kafka_broker: Broker) -> None:
     with stopped(kafka_broker):
         agent.start()
-        agent.await_log("the connection broke or is refused")
+        agent.await_log("connection lost or refused")
         assert agent.stop() == 0
 
 
@@ -146,7 +146,7 @@ def test_a_topic_whose_positions_would_be_deleted_is_refused(agent: Agent, topic
     agent.kafka["transaction"] = {"topic": name}
     agent.configure()
     assert agent.once() == 1
-    assert f"the topic {name} has cleanup.policy=delete" in agent.log
+    assert f"topic {name} has cleanup.policy=delete" in agent.log
 
 
 def test_a_record_that_the_broker_refuses_goes_to_the_dead_letter_and_the_others_are_committed(
@@ -175,7 +175,7 @@ def test_the_check_of_the_output_looks_at_the_topic_of_positions_and_changes_not
     agent.kafka["transaction"] = {"topic": name}
     agent.configure()
     assert agent.check_output() == 0
-    assert f"positions in topic {name}: does not exist, and may be created... OK" in agent.log
+    assert f"positions in topic {name}: does not exist, can be created... OK" in agent.log
     agent.append("one")
     assert agent.once() == 0
     assert agent.check_output() == 0
@@ -192,8 +192,8 @@ def test_the_check_of_the_output_names_what_is_wrong_with_the_topic_of_positions
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
-        (ResourceType.TRANSACTIONAL_ID, "the broker forbids the transactional id; give the user the rights"),
-        (ResourceType.TOPIC, "the broker forbids writing to the topic"),
+        (ResourceType.TRANSACTIONAL_ID, "not authorized for the transactional id; grant the user Write"),
+        (ResourceType.TOPIC, "not authorized to write to the topic"),
     ],
     ids=["id", "topic"],
 )

@@ -104,7 +104,7 @@ def test_an_event_that_fits_no_segment_of_the_topic_is_dead_lettered_alone(
     (letter,) = map(orjson.loads, (agent.data / "dead_letter.ndjson").read_bytes().splitlines())
     assert letter["message"] == random_text
     assert "larger than configured server segment size" in letter["reason"]
-    assert "a request is larger than the topic's segment.bytes" in agent.log
+    assert "a request exceeds the topic's segment.bytes" in agent.log
     (state,) = read(agent.data / "registry").values()
     assert state.position == agent.path.stat().st_size
 
@@ -185,4 +185,4 @@ def test_no_line_is_dead_lettered_for_the_size_of_what_it_travelled_with(
         # The client sends the next request before it knows that one is refused, and the broker takes it: then
         # readers must go by the offsets.
         topic.expect(path, in_order=False)
-    assert "a request is larger than the topic's max.message.bytes" in agent.log
+    assert "a request exceeds the topic's max.message.bytes" in agent.log

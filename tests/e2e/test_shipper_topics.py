@@ -136,7 +136,7 @@ def test_a_topic_without_the_right_to_write_holds_up_its_own_files_until_it_is_g
         agent.append("held up", path=agent.logs / "bad.log")
         agent.start()
         agent.await_log(
-            f"Kafka (topic {forbidden} at {guarded_broker.bootstrap}): the broker forbids writing to the topic; give"
+            f"Kafka (topic {forbidden} at {guarded_broker.bootstrap}): not authorized to write to the topic; grant"
         )
         agent.append("one", "two")
         assert messages(guarded_broker, good, 2) == ["one", "two"]

@@ -270,7 +270,7 @@ def test_a_segment_of_a_later_release_is_refused() -> None:
     data = data_of(files, paths[0])
     head = struct.pack("<8sIQQ", MAGIC, VERSION + 1, SEED, 0)
     newer = head + struct.pack("<Q", xxh3_64_intdigest(head)) + data[HEADER_SIZE:]
-    with pytest.raises(StartError, match=r"0001\.seg was written by another release"):
+    with pytest.raises(StartError, match=r"0001\.seg has the format of another release"):
         loaded(changed(files, paths[0], newer))
 
 
@@ -320,4 +320,4 @@ def test_a_copy_of_a_segment_is_not_sent_twice(caplog: pytest.LogCaptureFixture)
     files, paths, count = written()
     sequences, result = loaded(changed(files, HERE / "0009.seg", data_of(files, paths[0])))
     assert (sequences, result.waiting.frames, result.lost.events) == (list(range(count)), count, 0)
-    assert "0009.seg has 5 batches that are in a segment before it" in caplog.text
+    assert "0009.seg duplicates 5 batches of an earlier segment" in caplog.text

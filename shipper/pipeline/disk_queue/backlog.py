@@ -120,7 +120,7 @@ class Backlog:
     def _not_understood(self, frame: Frame, error: ValueError) -> None:
         segment = self._segment
         assert segment is not None, "a segment is read"
-        place = f"{segment.path} from byte {frame.offset} to {frame.end} cannot be understood ({error})"
+        place = f"{segment.path} from byte {frame.offset} to {frame.end} cannot be decoded ({error})"
         self.lost.add(frame.number, frame.following, [place])
 
     def _segment_after(self, segment: Segment) -> Segment | None:

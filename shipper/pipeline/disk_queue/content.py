@@ -197,8 +197,8 @@ def expanded(kind: int, content: bytes) -> bytes:
     if kind == PLAIN:
         return content
     if kind != ZSTD:
-        raise ValueError(f"a payload of the unknown kind {kind}")
+        raise ValueError(f"unknown payload kind {kind}")
     try:
         return zstandard.decompress(content)
     except zstandard.ZstdError as error:
-        raise ValueError(f"a payload that cannot be decompressed ({error})") from error
+        raise ValueError(f"payload cannot be decompressed ({error})") from error

@@ -33,7 +33,7 @@ def translated(directory: Path) -> Iterator[None]:
         yield
     except FileInUse as error:
         raise StartError(
-            f"queue.disk.path {directory}: {error.strerror}; stop that agent, or give each agent a directory of its own"
+            f"queue.disk.path {directory}: {error.strerror}; stop that agent, or give each agent its own directory"
         ) from error
     except Misplaced as error:
         raise StartError(
@@ -41,8 +41,8 @@ def translated(directory: Path) -> Iterator[None]:
         ) from error
     except OSError as error:
         raise StartError(
-            f"queue.disk.path {directory}: {error.strerror} ({error.filename or 'while reading there'}); make it "
-            "readable and writable, or set another path; what waits there is then not sent"
+            f"queue.disk.path {directory}: {error.strerror} ({error.filename or 'while reading there'}); make "
+            "it readable and writable, or set another path: events waiting there are then not sent"
         ) from error
 
 
@@ -52,7 +52,8 @@ def _lock(directory: Path, stack: ExitStack) -> None:
     stack.callback(os.close, descriptor)
     if refusal := lock_exclusively(descriptor, directory / LOCK):
         logger.warning(
-            "queue.disk.path %s: this file system has no locks (%s): see to it that no other agent uses it",
+            "queue.disk.path %s: the file system does not support locks (%s). Make sure that no other "
+            "agent uses the directory",
             directory,
             refusal.strerror,
         )

@@ -30,8 +30,8 @@ class Lost:
             self.events += events
             more = len(places) - MAX_PLACES
             logger.error(
-                "the queue on disk is damaged: %s%s: %s%d events that waited there are lost. What is before and behind "
-                "is delivered. Look at the disk: the kernel's log has more about it",
+                "the queue on disk is damaged: %s%s. Lost: %s%d undelivered events; all others are "
+                "delivered. Check the disk; the kernel log has details",
                 "; ".join(places[:MAX_PLACES]),
                 f"; and {more} more" if more > 0 else "",
                 "at least " if at_least else "",
@@ -67,7 +67,7 @@ class Gaps:
         if self._segment is not None and segment.number > self._segment.number + 1:
             first, last = self._segment.number + 1, segment.number - 1
             names = f"{first:04}.seg" if first == last else f"{first:04}.seg to {last:04}.seg"
-            self._missing.append(f"{segment.path.parent}/{names}, missing")
+            self._missing.append(f"{segment.path.parent}/{names} missing")
         self._segment = segment
 
     def damaged(self, segment: Segment, damage: Damage) -> None:
@@ -91,6 +91,6 @@ class Gaps:
     def close(self, start: int, end: int) -> int:
         """Note that no frame follows up to the number `end`. Return how many events from `start` on are lost."""
         start, places = max(start, self.expected), self._places
-        where = "no segment is left" if self._segment is None else f"what followed {self._segment.path}"
+        where = "all segments are missing" if self._segment is None else f"data after the end of {self._segment.path}"
         self.expected, self._places = max(self.expected, end), []
         return self._lost.add(start, end, places or [where], at_least=True)

@@ -190,9 +190,9 @@ class DiskQueue:
         events = sum(entry.batch.events for entry in self.writer.unwritten if not entry.batch.source.repeatable)
         if events:
             logger.error(
-                "%d events that cannot be read again are neither delivered nor on disk: %s",
+                "stopped with %d events that are neither delivered nor on disk and cannot be read again: %s",
                 events,
-                self.writer.problem or "the queue on disk is full, or its disk too slow",
+                self.writer.problem or "the queue on disk is full or too slow",
             )
 
     def _passes_by(self, source: Source) -> bool:
@@ -286,8 +286,7 @@ class DiskQueue:
         self._retry_at = self._clock.monotonic() + RETRY_INTERVAL
         if self._throttle.is_due():
             logger.error(
-                "the queue in %s cannot be read: %s (%s); retried until it works. Look at the disk: the kernel's log "
-                "has more about it",
+                "cannot read the queue in %s: %s (%s). Retrying. Check the disk; the kernel log has details",
                 self.writer.store.directory,
                 error.strerror,
                 error.filename,

@@ -118,8 +118,8 @@ class LoadedSegments:
             whole = frame.end
         if repeated:
             logger.warning(
-                "the queue's segment %s has %d batches that are in a segment before it, as a copy has; they are not "
-                "sent twice",
+                "queue segment %s duplicates %d batches of an earlier segment (restored from a backup?): "
+                "they are skipped",
                 segment.path,
                 repeated,
             )
@@ -146,7 +146,7 @@ class LoadedSegments:
             self._gaps.close(self._delivered, self._synced)
         if self._gaps.harmless:
             logger.warning(
-                "the queue on disk is damaged: %s: as far as is known, nothing that waits is lost", self._gaps.harmless
+                "the queue on disk is damaged: %s. No undelivered event is known to be lost", self._gaps.harmless
             )
 
 
@@ -209,15 +209,15 @@ def _segment(files: SegmentFiles, number: int, path: Path, size: int, seed: int)
         return Segment(number, path, 0, size, seed=seed)
     except ForeignVersion as error:
         raise StartError(
-            f"queue.disk.path: {path} was written by another release ({error}), which this one cannot read; run that "
-            "release until the queue is empty, or move the directory away and lose what waits in it"
+            f"queue.disk.path: {path} has the format of another release ({error}). Run that release until the "
+            "queue is empty, or move the directory away: the events in it are then lost"
         ) from error
 
 
 def _report_torn(segment: Segment, torn: int) -> None:
     logger.warning(
-        "the queue's segment %s: its last %d bytes are not whole, as a crash leaves them, and are cut off; nothing "
-        "relied on them",
+        "queue segment %s: the last %d bytes are an incomplete write left by a crash, and are cut off. No "
+        "acknowledged event is lost",
         segment.path,
         segment.end - torn,
     )

@@ -22,10 +22,9 @@ MARGIN = 0.01  # of the size: so much below a mark it is over
 
 _EFFECTS = (
     "",
-    "free some space there: from the next mark on, the queue does not grow",
-    "the queue does not grow: what the output does not take stays where it comes from; free some space there",
-    "the queue does not grow, and deleted files are closed, read or not, so that their space is free; free some space "
-    "there",
+    "free some space: at the next watermark the queue stops growing",
+    "the queue stops growing, and its inputs wait; free some space",
+    "the queue stops growing, and deleted files are closed even if unread, to free their space; free some space",
 )
 
 
@@ -115,11 +114,11 @@ class Watermarks:
 def _report(path: Path, level: int, before: int, space: Space) -> None:
     used = 100 - 100 * space.free / space.size if space.size else 100.0
     if level == OK:
-        logger.info("the file system of %s has space again: %.1f %% are used", path, used)
+        logger.info("the file system of %s has space again: %.1f %% used", path, used)
         return
     logger.log(
         logging.WARNING if level > before else logging.INFO,
-        "the file system of %s has reached its %s watermark: %.1f %% are used, %d MiB are free; %s",
+        "the file system of %s reached the %s watermark: %.1f %% used, %d MiB free; %s",
         path,
         NAMES[level],
         used,

@@ -144,7 +144,7 @@ class SegmentWriter:
                 self.step()
         except Exception as error:
             # The thread's outermost frame: what waits to be written would wait without a word.
-            logger.critical("the writer of the queue on disk ended by a fault of its own", exc_info=error)
+            logger.critical("the writer thread of the queue on disk failed unexpectedly", exc_info=error)
             self.failure = error
             self._on_written()
 
@@ -226,7 +226,7 @@ class SegmentWriter:
         if self.problem:
             self.problem = ""
             self._throttle.reset()
-            logger.info("the queue in %s: it is written again", self.store.directory, extra=END)
+            logger.info("the queue in %s is writable again", self.store.directory, extra=END)
 
     def _failed(self, error: OSError | Misplaced) -> None:
         self.counts.failures += 1
@@ -235,10 +235,9 @@ class SegmentWriter:
         else:
             words = error.strerror or str(error)
             advice = advice_for(error)
-        self.problem = f"the queue in {self.store.directory} cannot be written: {words}; {advice}"
+        self.problem = f"cannot write the queue in {self.store.directory}: {words}; {advice}"
         if self._throttle.is_due():
             logger.error(
-                "%s; retried until it works. Until then what the output does not take stays in memory, and no more is "
-                "read than fits there",
+                "%s. Retrying; until then events are kept in memory only, and reading pauses when it is full",
                 self.problem,
             )

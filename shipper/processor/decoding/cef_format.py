@@ -41,7 +41,7 @@ def parse(text: str) -> CefMessage:
     """Return the message in a text. Raises NotCefError."""
     start = _START.search(text)
     if start is None:
-        raise NotCefError("it has no header of CEF, as in CEF:0|vendor|product|version|event class|name|severity|")
+        raise NotCefError("no CEF header, as in CEF:0|vendor|product|version|event class|name|severity|")
     message, position = CefMessage(str(int(start[1]))), start.end()
     for name in HEADER:
         part = _HEADER_PART.match(text, position)
@@ -58,15 +58,15 @@ def parse(text: str) -> CefMessage:
 def _parse_extensions(message: CefMessage, text: str) -> None:
     keys = list(_KEY.finditer(text))
     if len(keys) > MAX_EXTENSIONS:
-        message.wrong.append(f"it has more than {MAX_EXTENSIONS} extensions; the others are left out")
+        message.wrong.append(f"it has more than {MAX_EXTENSIONS} extensions; the rest are dropped")
         text = text[: keys[MAX_EXTENSIONS].start()]
         del keys[MAX_EXTENSIONS:]
     if text and (not keys or keys[0].start()):
-        message.wrong.append("the text behind the header does not begin with key=value")
+        message.wrong.append("the text after the header does not begin with key=value")
     for key, following in zip_longest(keys, keys[1:]):
         value = text[key.end() : following.start() if following else len(text)]
         if _VALUE.fullmatch(value) is None:
-            message.wrong.append(f"the value of {key[1]} has an '=' or a backslash that is not escaped")
+            message.wrong.append(f"the value of {key[1]} contains an unescaped '=' or backslash")
         elif "\\" in value:
             message.extensions[key[1]] = _VALUE_ESCAPE.sub(lambda escape: _ESCAPED[escape[1]], value)
         else:

@@ -102,14 +102,14 @@ class Lookups:
         """Settle a look-up that takes too long as a failure, which is cached: otherwise each event with this name would
         wait as long."""
         if lookup.answer is None:
-            self._warn(lookup, f"none of them has answered any query for {readable_duration(self.patience)}")
+            self._warn(lookup, f"none of them has answered a query for {readable_duration(self.patience)}")
             self._settle(lookup, FAILURE)
 
     def _warn(self, lookup: Lookup, why: str) -> None:
         if self._throttle.is_due():
             logger.warning(
-                "dns: no answer for %r from the name servers (%s): %s. Events continue without it, with the tags of "
-                "tag_on_failure; check that the name servers can be reached",
+                "dns: no response for %r from the name servers (%s): %s. Events continue without the result, "
+                "tagged as tag_on_failure says. Check that the name servers are reachable",
                 lookup.name,
                 self._servers.described,
                 why,

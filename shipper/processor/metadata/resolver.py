@@ -88,7 +88,7 @@ def system_servers() -> list[Nameserver]:
     except dns.resolver.NoResolverConfiguration:
         names = []
     if not names:
-        raise StartError("processor dns: /etc/resolv.conf names no name server; set nameservers")
+        raise StartError("processor dns: /etc/resolv.conf lists no name server; set nameservers")
     return [nameserver(name) for name in names]
 
 

@@ -21,7 +21,7 @@ def put_all(event: Event, paths: Sequence[Path], values: Sequence[Any], *, overw
     pairs = [(path, value) for path, value in zip(paths, values, strict=True) if value is not None]
     existing = None if overwrite else next((path for path, _ in pairs if event.get(path) is not MISSING), None)
     if existing is not None:
-        raise ProcessorError(f"{dotted(existing)} exists already; set overwrite_keys, or drop or rename it before")
+        raise ProcessorError(f"{dotted(existing)} already exists; set overwrite_keys, or drop or rename it first")
     saved = Saved.of(event, frozenset(path[0] for path, _ in pairs))
     try:
         for path, value in pairs:

@@ -83,7 +83,7 @@ def test_the_schema_that_is_printed_accepts_the_configuration_that_we_ship(capsy
 @pytest.mark.parametrize(
     ("override", "expected"),
     [
-        ("output.kafka.librdkafka.acks=1", "would lose or reorder lines"),
+        ("output.kafka.librdkafka.acks=1", "could lose or reorder lines"),
         ("fields.log=x", "would replace log.offset and log.file.id"),
     ],
 )

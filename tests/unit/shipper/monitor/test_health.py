@@ -9,7 +9,7 @@ from log_shipper.shipper.monitor.health import StartProgress, alive, health_of, 
 from log_shipper.shipper.monitor.snapshot import DiskSpace
 from tests.snapshots import KEPT, WELL
 
-DOWN = "Kafka (a:9092): no broker answers; check output.kafka.hosts, the network and the brokers"
+DOWN = "Kafka (a:9092): no broker is reachable; check output.kafka.hosts, the network and the brokers"
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Incident:
 INCIDENTS = [
     Incident({}, "ok", "Kafka accepts records."),
     Incident({"output": {"kind": ""}}, "ok", "The output accepts events."),
-    Incident({"output": {"failing": True, "problem": DOWN}}, "failing", "no broker answers"),
+    Incident({"output": {"failing": True, "problem": DOWN}}, "failing", "no broker is reachable"),
     Incident({"output": {"failing": True, "problem": DOWN}}, "degraded", "other events are delivered", acked=5.0),
     Incident({"output": {"failing": True, "problem": "cannot write to /x", "kind": ""}}, "failing", "/x", acked=5.0),
     Incident({"is_reload_refused": True}, "degraded", "is invalid, see the log"),

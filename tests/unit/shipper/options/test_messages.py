@@ -188,7 +188,7 @@ def test_a_misspelt_option_is_reported_beside_the_mistake_that_comes_of_it(lab: 
 def test_renaming_to_what_every_event_keeps_is_a_remark(lab: ConfigLab, to: str) -> None:
     text = f"{WHOLE}processors:\n- rename.fields: [{{from: message, to: {to}}}]\n"
     (note,) = [message for message in messages(lab, text) if "rename" in message]
-    assert note.endswith(f"every event has {to}, so that this fails for each; choose another name")
+    assert note.endswith(f"every event already has {to}, so this always fails; choose another name")
 
 
 def test_what_is_given_twice_in_a_section_that_is_not_used_is_no_mistake(lab: ConfigLab) -> None:

@@ -83,7 +83,7 @@ def test_pretty_of_a_console_that_writes_texts_is_noted(lab: ConfigLab) -> None:
     assert config.output.chosen == ConsoleOutputConfig(codec=CodecConfig(format=FormatCodec(string="%{[message]}")))
     (note,) = config.notes
     assert note.startswith("output.console.pretty (")
-    assert note.endswith("shipper.yml:4): has no effect: codec.format writes texts")
+    assert note.endswith("shipper.yml:4): has no effect with codec.format")
 
 
 def test_no_output_is_too_few(lab: ConfigLab) -> None:

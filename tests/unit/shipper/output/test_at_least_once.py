@@ -165,7 +165,7 @@ KEPT = [
     (KafkaError.POLICY_VIOLATION, "a rule for the topic or of a proxy, which may be changed"),
     (KafkaError.UNSUPPORTED_COMPRESSION_TYPE, "the compression is an option, and the same for all records"),
     (KafkaError.UNSUPPORTED_FOR_MESSAGE_FORMAT, "the message format is the topic's"),
-    (KafkaError.TOPIC_EXCEPTION, "the topic may not be written to"),
+    (KafkaError.TOPIC_EXCEPTION, "the topic's name is invalid or reserved"),
     (KafkaError.TOPIC_AUTHORIZATION_FAILED, "rights may be given"),
     (KafkaError.INVALID_REQUEST, "about the request; no record is named"),
     (KafkaError.INVALID_REQUIRED_ACKS, "about the request; no record is named"),
@@ -217,7 +217,7 @@ def test_a_wrong_clock_has_no_record_rejected(
         lab.poll(3)
         clock.advance(60)
     assert (lab.landed, lab.rejected, lab.output.in_flight) == ([], [], 1)
-    assert "set the clock of this host or of the broker" in caplog.text
+    assert "correct the clock of this host or of the broker" in caplog.text
     lab.kafka.verdict = accept
     lab.poll(9)
     assert (sorted(lab.landed), lab.rejected) == (["a", "b", "c"], [])
@@ -234,7 +234,7 @@ def test_a_request_that_is_too_large_is_logged_once_with_the_limit_of_the_topic(
     lab.publish("a", "b", "poison", "c")
     lab.poll(30)
     (line,) = caplog.messages
-    assert f"a request is larger than the topic's {limit}; it is sent again in parts" in line
+    assert f"a request exceeds the topic's {limit}: resending it in smaller parts" in line
 
 
 def test_a_neighbour_in_the_request_does_not_have_a_good_record_rejected(lab: AtLeastOnceLab) -> None:
@@ -390,7 +390,7 @@ def test_what_the_old_certificate_cannot_deliver_is_sent_with_the_renewed_one(
 def test_an_error_that_belongs_to_no_record_is_logged(lab: AtLeastOnceLab, caplog: pytest.LogCaptureFixture) -> None:
     lab.client.lose_connection()
     lab.poll()
-    assert "no broker answers" in caplog.text
+    assert "no broker is reachable" in caplog.text
 
 
 def test_close_gives_up_what_is_in_flight(lab: AtLeastOnceLab) -> None:

@@ -27,7 +27,7 @@ def test_an_event_that_is_too_large_is_refused_whole_with_its_size() -> None:
     made = batch(["a", LARGE, "b"])
     size = len(encoder().encode(made)[1])
     assert codec.refused(made) == {
-        1: f"its record has {size} bytes, and output.kafka.max_message_bytes has room for {LIMIT}"
+        1: f"record too large: {size} bytes; output.kafka.max_message_bytes has room for {LIMIT}"
     }
     assert codec.encode(made.part([0, 2])) == encoder().encode(made.part([0, 2]))
 

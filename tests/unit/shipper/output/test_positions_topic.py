@@ -74,7 +74,7 @@ def positions_topic(admin: Admin | SlowCluster, pauses: list[float] | None = Non
 @pytest.mark.parametrize("exists", [False, True])
 def test_a_broker_that_does_not_answer_about_the_topic_is_an_error_of_kafka_which_is_tried_again(exists: bool) -> None:
     topic = positions_topic(Admin(exists))
-    with pytest.raises(KafkaException, match="no answer about positions within 5 s") as raised:
+    with pytest.raises(KafkaException, match="no response about topic positions within 5 s") as raised:
         topic.prepare()
     assert raised.value.args[0].code() == KafkaError._TIMED_OUT
 
@@ -86,7 +86,7 @@ def test_brokers_that_learn_late_of_the_new_topic_are_asked_again() -> None:
 
 
 def test_brokers_that_do_not_learn_of_the_new_topic_are_an_error_of_kafka_which_is_tried_again() -> None:
-    with pytest.raises(KafkaException, match="positions was created, and the brokers do not know it yet") as raised:
+    with pytest.raises(KafkaException, match="positions was created, but the brokers do not know it yet") as raised:
         positions_topic(SlowCluster(behind=100)).prepare()
     assert raised.value.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART
 

@@ -73,7 +73,7 @@ def test_good_certificates_are_ok_and_an_expired_one_is_a_warning(lab: OutputChe
 @pytest.mark.parametrize(
     ("options", "where", "message"),
     [
-        ("  librdkafka: {acks: 1}\n", "output.kafka.librdkafka.acks", "1 would lose or reorder lines"),
+        ("  librdkafka: {acks: 1}\n", "output.kafka.librdkafka.acks", "1 could lose or reorder lines"),
         ("  librdkafka: {no.such: 1}\n", "output.kafka.librdkafka", 'No such configuration property: "no.such"'),
         (
             "  librdkafka: {sasl.mechanism: GSSAPI, security.protocol: sasl_plaintext}\n",
@@ -127,8 +127,8 @@ def test_the_registry_is_shown_whatever_is_wrong_with_the_certificates(lab: Outp
 @pytest.mark.parametrize(
     ("code", "words"),
     [
-        (errno.ENOSPC, "No space left on device: free some space there"),
-        (errno.EDQUOT, "Disk quota exceeded: raise the disk quota of the shipper's user"),
+        (errno.ENOSPC, "No space left on device: free some space"),
+        (errno.EDQUOT, "Disk quota exceeded: raise the quota of the shipper's user"),
         (errno.EROFS, "Read-only file system: mount it writable"),
         (errno.EIO, "Input/output error: free some space, make it writable"),
     ],

@@ -190,8 +190,8 @@ def test_a_second_agent_on_the_file_is_refused_by_name(site: Site, clock: Manual
     with pytest.raises(StartError) as refused:
         FileOutput(OutputFile(site.path), encoder(), RecordedDeliveries(), clock)
     assert str(refused.value) == (
-        f"output.file {site.path}: in use by process {os.getpid()}; stop the other agent, or give each agent a "
-        "file of its own (output.file.filename)"
+        f"output.file {site.path}: in use by process {os.getpid()}; stop the other agent, or give each agent its "
+        "own file (output.file.filename)"
     )
 
 
@@ -258,7 +258,7 @@ def test_a_lock_that_fails_for_another_reason_is_no_leave_to_write(tmp_path: Pat
 
 def test_what_is_no_plain_file_is_refused_at_the_start(tmp_path: Path, clock: ManualClock) -> None:
     os.mkfifo(tmp_path / "fifo")
-    with pytest.raises(StartError, match=r"fifo: it is not a regular file; .*set another output\.file\.path"):
+    with pytest.raises(StartError, match=r"fifo: not a regular file; .*set another output\.file\.path"):
         FileOutput(OutputFile(tmp_path / "fifo"), encoder(), RecordedDeliveries(), clock)
     with pytest.raises(StartError, match="Is a directory"):
         FileOutput(OutputFile(tmp_path), encoder(), RecordedDeliveries(), clock)

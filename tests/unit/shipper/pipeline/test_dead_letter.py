@@ -73,7 +73,7 @@ def test_letters_are_written_to_a_new_file_after_the_file_was_moved_away(tmp_pat
 def test_a_letter_in_a_file_that_was_removed_meanwhile_does_not_count(tmp_path: Path, clock: ManualClock) -> None:
     path = tmp_path / "dead.ndjson"
     letter = DeadLetterFile(path, clock, lambda fd: path.unlink())
-    with pytest.raises(OSError, match="renamed, removed or truncated at that moment"):
+    with pytest.raises(OSError, match="renamed, removed or truncated while it was written"):
         letter.write(batch(["a"]), [Rejection(0, "x", "logs")])
 
 

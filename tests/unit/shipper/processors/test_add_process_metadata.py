@@ -104,11 +104,11 @@ def test_options(lab: MetadataLab, host: Path, options: dict[str, Any], doc: Doc
 @pytest.mark.parametrize(
     ("options", "doc", "words"),
     [
-        ({}, {"pid": 43}, "there is no process 43"),
-        ({}, {"pid": "x"}, "pid is not the id of a process: 'x'"),
-        ({}, {"pid": True}, "pid is not the id of a process: True"),
-        ({"ignore_missing": False}, {}, "all of the fields in match_pids are missing"),
-        ({}, {"pid": 42, "process": {"name": "old"}}, "process.name exists already; overwrite_keys replaces it"),
+        ({}, {"pid": 43}, "process 43 does not exist"),
+        ({}, {"pid": "x"}, "pid is not a process id: 'x'"),
+        ({}, {"pid": True}, "pid is not a process id: True"),
+        ({"ignore_missing": False}, {}, "all fields of match_pids are missing"),
+        ({}, {"pid": 42, "process": {"name": "old"}}, "process.name already exists; set overwrite_keys to replace it"),
     ],
 )
 def test_an_error_is_reported_and_nothing_is_added(

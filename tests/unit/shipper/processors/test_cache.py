@@ -86,7 +86,7 @@ def test_a_value_expires() -> None:
     assert lab.run(GET, {"id": "a"})["target"] == 1
     lab.clock.advance(1)
     error = lab.run(GET, {"id": "a"})["error"]
-    assert error == {"message": "the cache has no value for the id 'a'", "type": "cache"}
+    assert error == {"message": "the cache has no value for id 'a'", "type": "cache"}
 
 
 def test_a_value_can_be_removed() -> None:
@@ -104,7 +104,7 @@ def test_an_existing_field_is_kept_unless_it_may_be_overwritten() -> None:
     kept = lab.run(get, {"id": "a", "meta": 2})
     assert (kept["meta"], kept["error"]["message"]) == (
         2,
-        "there is a field meta already; drop it first, or set overwrite_keys",
+        "field meta already exists; drop it first, or set overwrite_keys",
     )
     assert lab.run(get[:-1] + ", overwrite_keys: true}", {"id": "a", "meta": 2})["meta"] == 1
 
@@ -114,7 +114,7 @@ def test_a_missing_key_is_an_error_if_that_is_wanted(processor: str) -> None:
     lab = CacheLab()
     assert "error" not in lab.run(processor, {})
     strict = processor[:-1] + ", ignore_missing: false}"
-    assert lab.run(strict, {})["error"]["message"] == "there is no field id"
+    assert lab.run(strict, {})["error"]["message"] == "field id is missing"
     assert lab.run(processor, {"id": 7, "meta": 1})["error"]["message"] == "the key id is not a text"
 
 
@@ -234,7 +234,7 @@ def test_a_file_that_cannot_be_written_is_logged(tmp_path: Path, caplog: pytest.
     lab.run(FILE_PUT, {"id": "a", "meta": 1})
     (tmp_path / "..%2Fhosts%2Fa.ndjson").mkdir()
     lab.caches.close()
-    assert "the cache cannot be written" in caplog.text
+    assert "cannot write the cache file" in caplog.text
 
 
 def test_a_file_is_written_while_the_agent_runs(tmp_path: Path) -> None:

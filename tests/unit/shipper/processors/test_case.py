@@ -17,11 +17,11 @@ CASES: list[tuple[str, Doc, Doc]] = [
     ("lowercase: {values: [A], ignore_missing: true}", {"a": "X"}, {"a": "X"}),
 ]
 FAILURES = [
-    ("lowercase: {fields: [a, x]}", {"A": 1}, "there is no field x"),
+    ("lowercase: {fields: [a, x]}", {"A": 1}, "field x is missing"),
     ("lowercase: {fields: [b.A]}", {"b": {"a": 1, "A": 2}}, "b.A is ambiguous: there are A, a"),
     ("lowercase: {fields: [HOST]}", {"Host": 1}, "HOST is ambiguous: there are Host, host"),
     ("uppercase: {fields: [a], values: [b]}", {"a": "x", "b": 1}, "b is not a text"),
-    ("uppercase: {values: [a, b]}", {"a": "x"}, "there is no field b"),
+    ("uppercase: {values: [a, b]}", {"a": "x"}, "field b is missing"),
 ]
 
 

@@ -218,8 +218,8 @@ def test_silent_name_servers_are_logged_at_intervals(caplog: pytest.LogCaptureFi
     part.resume()
     warnings = [record.getMessage().partition(". Events")[0] for record in caplog.records]
     assert warnings == [
-        *["dns: no answer for '10.0.0.1' from the name servers (192.0.2.1): it is down"] * 2,
-        "dns: no answer for '10.0.0.2' from the name servers (192.0.2.1): none of them has answered any query for 1s",
+        *["dns: no response for '10.0.0.1' from the name servers (192.0.2.1): it is down"] * 2,
+        "dns: no response for '10.0.0.2' from the name servers (192.0.2.1): none of them has answered a query for 1s",
     ]
 
 

@@ -101,7 +101,7 @@ def test_a_field_that_is_no_single_value_is_an_error(value: Any) -> None:
 
 
 def test_a_field_that_is_not_there_is_an_error_or_left_out() -> None:
-    assert fingerprint("a, none", {"a": "1"}) == {"message": "there is no field none", "type": "fingerprint"}
+    assert fingerprint("a, none", {"a": "1"}) == {"message": "field none is missing", "type": "fingerprint"}
     assert fingerprint("a, none", {"a": "1"}, ", ignore_missing: true") == hashlib.sha256(b"|a|1|").hexdigest()
 
 

@@ -88,7 +88,7 @@ def test_a_text_that_no_pattern_matches_is_tagged_and_marked() -> None:
     static = {"tags": ["mine"]}
     (record,) = processed("- grok: {patterns: ['%{INT:a}', '%{IP:b}']}", {"message": "x"}, static=static)
     assert record["tags"] == ["mine", "_grokparsefailure"]
-    assert record["error"] == {"message": "field message is not matched by any pattern", "type": "grok"}
+    assert record["error"] == {"message": "no pattern matches field message", "type": "grok"}
 
 
 def test_a_tag_that_is_there_is_not_added_again() -> None:

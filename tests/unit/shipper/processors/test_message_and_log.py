@@ -31,7 +31,7 @@ from tests.processing import batch_of, chain_of, processed, records
         ),
         (
             "rename: {fields: [{from: message, to: a}, {from: none, to: b}]}",
-            {"message": "a text", "error": {"message": "there is no field none", "type": "rename"}},
+            {"message": "a text", "error": {"message": "field none is missing", "type": "rename"}},
         ),
         ("rename: {fields: [{from: message, to: message.text}]}", {"message": {"text": "a text"}}),
     ],
@@ -74,7 +74,7 @@ MINIMAL = {"offset": 0, "length": 10, "file": {"id": "f1"}}
         ("truncate_fields: {fields: [message], max_characters: 9}", WHOLE),
         (
             "truncate_fields: {fields: [message, none], max_characters: 4}",
-            {**WHOLE, "error": {"message": "there is no field none", "type": "truncate_fields"}},
+            {**WHOLE, "error": {"message": "field none is missing", "type": "truncate_fields"}},
         ),
         ("move_fields: {fields: [log], to: my_}", MINIMAL),
     ],

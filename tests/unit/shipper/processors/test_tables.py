@@ -45,7 +45,7 @@ CASES = [
     append: {target_field: t, values: [a, null], ignore_empty_values: true} -> {} -> {t: [a]}
     append: {target_field: t, values: [x]} -> {t: [y]} -> {t: [y, x]}
     append: {target_field: t, fields: [a.b, c]} -> {a: {b: 1}, c: [2, 3]} -> {t: [1, 2, 3], a: {b: 1}, c: [2, 3]}
-    append: {target_field: t, fields: [a], values: [x]} -> {t: 0} -> ! there is no field a
+    append: {target_field: t, fields: [a], values: [x]} -> {t: 0} -> ! field a is missing
     append: {target_field: t, fields: [a], values: [x], fail_on_error: false} -> {t: 0} -> {t: 0}
     append: {target_field: t, fields: [a], values: [x], ignore_missing: true} -> {} -> {t: [x]}
     append: {target_field: t, fields: [a], ignore_missing: true} -> {} -> {}
@@ -55,9 +55,9 @@ CASES = [
     append: {target_field: a.b, values: [x]} -> {a: 1} -> ! a.b cannot be written: something above 'b' is not an object
     copy_fields: {fields: [{from: a, to: b.c}]} -> {a: [1]} -> {a: [1], b: {c: [1]}}
     copy_fields: {fields: [{from: a, to: b}, {from: c, to: d}]} -> {a: 1, c: 2} -> {a: 1, b: 1, c: 2, d: 2}
-    copy_fields: {fields: [{from: a, to: b}, {from: c, to: d}]} -> {a: 1} -> ! there is no field c
+    copy_fields: {fields: [{from: a, to: b}, {from: c, to: d}]} -> {a: 1} -> ! field c is missing
     copy_fields: {fields: [{from: a, to: b}, {from: c, to: d}]}
-        -> {a: 1, c: 2, d: 3} -> ! there is a field d already; drop or rename it first
+        -> {a: 1, c: 2, d: 3} -> ! field d already exists; drop or rename it first
     copy_fields: {fail_on_error: false, fields: [{from: a, to: b}, {from: c, to: d}]} -> {c: 2} -> {c: 2, d: 2}
     copy_fields: {ignore_missing: true, fields: [{from: a, to: b}, {from: c, to: d}]} -> {c: 2} -> {c: 2, d: 2}
     copy_fields: {fields: [{from: log.file.path, to: file.path}]} -> {} -> {file: {path: /var/log/app.log}}
@@ -66,9 +66,9 @@ CASES = [
     rename: {fields: [{from: a, to: b.x}]}
         -> {a: 1, b: 2} -> ! b.x cannot be written: something above 'x' is not an object
     rename: {fields: [{from: a, to: b}, {from: c, to: d}]} -> {a: {x: 1}, c: 2} -> {b: {x: 1}, d: 2}
-    rename: {fields: [{from: a, to: b}, {from: c, to: d}]} -> {a: {x: 1}} -> ! there is no field c
+    rename: {fields: [{from: a, to: b}, {from: c, to: d}]} -> {a: {x: 1}} -> ! field c is missing
     rename: {fields: [{from: a, to: b}, {from: c, to: d}]}
-        -> {a: 1, c: 2, b: 0} -> ! there is a field b already; drop or rename it first
+        -> {a: 1, c: 2, b: 0} -> ! field b already exists; drop or rename it first
     rename: {fail_on_error: false, fields: [{from: x, to: y}, {from: c, to: d}]} -> {c: 2} -> {d: 2}
     rename: {ignore_missing: true, fields: [{from: x, to: y}, {from: c, to: d}]} -> {c: 2} -> {d: 2}
     rename: {fields: [{from: '@metadata.a', to: _id}]} -> {'@metadata': {a: 1}} -> {'@metadata': {}, _id: 1}
@@ -80,10 +80,10 @@ CASES = [
     move_fields: {from: app, fields: [a.b], to: x.} -> {app: {a: {b: 1, c: 2}}} -> {app: {a: {c: 2}}, x: {a: {b: 1}}}
     move_fields: {fields: [a], to: x_} -> {a: 1, b: 2} -> {x_a: 1, b: 2}
     move_fields: {from: app, fields: [method, none], to: rpc.}
-        -> {app: {method: a, elapsed: 100, user: 7}} -> ! there is no field app.none
+        -> {app: {method: a, elapsed: 100, user: 7}} -> ! field app.none is missing
     move_fields: {from: app, fields: [user, none], to: rpc., ignore_missing: true}
         -> {app: {user: 7}} -> {app: {}, rpc: {user: 7}}
-    move_fields: {from: app, to: x.} -> {} -> ! there is no field app
+    move_fields: {from: app, to: x.} -> {} -> ! field app is missing
     move_fields: {from: app, to: x.} -> {app: 1} -> ! field app is not an object
     move_fields: {from: app, to: x.}
         -> {app: {a: 1, b: 2}, x: 5} -> ! x.a cannot be written: something above 'a' is not an object
@@ -104,13 +104,13 @@ CASES = [
     include_fields: {fields: [a.b.c, a.d]} -> {a: {b: {c: 1, x: 2}, d: [3], e: 4}} -> {a: {b: {c: 1}, d: [3]}}
     extract_array: {field: l, mappings: {source.ip: 0, x: 2}}
         -> {l: [a, b, {c: 1}]} -> {l: [a, b, {c: 1}], source: {ip: a}, x: {c: 1}}
-    extract_array: {field: l, mappings: {x: 0, y: 1}} -> {l: [a]} -> ! l has 1 items, none with the number 1
+    extract_array: {field: l, mappings: {x: 0, y: 1}} -> {l: [a]} -> ! l has 1 items, but no item 1
     extract_array: {field: l, mappings: {x: 0, y: 1}, fail_on_error: false} -> {l: [a]} -> {l: [a], x: a}
     extract_array: {field: l, mappings: {x: 0}} -> {l: a} -> ! l is not a list
-    extract_array: {field: l, mappings: {x: 0}} -> {} -> ! there is no field l
+    extract_array: {field: l, mappings: {x: 0}} -> {} -> ! field l is missing
     extract_array: {field: l, mappings: {x: 0}, ignore_missing: true} -> {} -> {}
     extract_array: {field: l, mappings: {x: 0}}
-        -> {l: [1], x: 2} -> ! there is a field x already; drop it first, or set overwrite_keys
+        -> {l: [1], x: 2} -> ! field x already exists; drop it first, or set overwrite_keys
     extract_array: {field: l, mappings: {x: 0}, overwrite_keys: true} -> {l: [1], x: 2} -> {l: [1], x: 1}
     extract_array: {field: l, mappings: {x: 0, y: 1, z: 2}, omit_empty: true}
         -> {l: ['', {}, 0]} -> {l: ['', {}, 0], z: 0}
@@ -123,10 +123,10 @@ CASES = [
     replace: {fields: [{field: a, pattern: 'x*', replacement: '-'}]} -> {a: axb} -> {a: -a-b-}
     replace: {fields: [{field: a, pattern: 'b', replacement: ''}]} -> {a: abba} -> {a: aa}
     replace: {fields: [{field: a, pattern: 'b', replacement: x}]} -> {a: 5} -> ! a is not a text
-    replace: {fields: [{field: a, pattern: b, replacement: x}]} -> {} -> ! there is no field a
+    replace: {fields: [{field: a, pattern: b, replacement: x}]} -> {} -> ! field a is missing
     replace: {ignore_missing: true, fields: [{field: a, pattern: b, replacement: x}]} -> {} -> {}
     replace: {fields: [{field: a, pattern: b, replacement: x}, {field: c, pattern: b, replacement: x}]}
-        -> {a: b} -> ! there is no field c
+        -> {a: b} -> ! field c is missing
     replace: {fail_on_error: false, fields: [{field: c, pattern: b, replacement: x}, {field: a, pattern: b,
         replacement: x}]} -> {a: b} -> {a: x}
     truncate_fields: {fields: [a], max_characters: 3} -> {a: aéöx} -> {a: aéo}
@@ -135,7 +135,7 @@ CASES = [
     truncate_fields: {fields: [a], max_bytes: 2} -> {a: aéx} -> {a: a}
     truncate_fields: {fields: [a], max_bytes: 4} -> {a: aéx} -> {a: aéx}
     truncate_fields: {fields: [a], max_characters: 0} -> {a: x} -> {a: ''}
-    truncate_fields: {fields: [a, b], max_characters: 1} -> {a: xx} -> ! there is no field b
+    truncate_fields: {fields: [a, b], max_characters: 1} -> {a: xx} -> ! field b is missing
     truncate_fields: {fields: [b, a], max_characters: 1, fail_on_error: false} -> {a: xx} -> {a: x}
     truncate_fields: {fields: [b, a], max_characters: 1, ignore_missing: true} -> {a: xx} -> {a: x}
     truncate_fields: {fields: [a], max_characters: 1} -> {a: [xx]} -> ! a is not a text
@@ -158,7 +158,7 @@ CASES = [
         -> {a: x} -> ! a cannot be converted to ip (ports): 'x' is not an IP address
     convert: {fail_on_error: false, fields: [{from: b, type: integer}, {from: a, type: integer}]}
         -> {a: '1', b: x} -> {a: 1, b: x}
-    convert: {fields: [{from: x, type: long}]} -> {} -> ! there is no field x
+    convert: {fields: [{from: x, type: long}]} -> {} -> ! field x is missing
     convert: {ignore_missing: true, fields: [{from: x, type: long}, {from: a, type: long}]} -> {a: '1'} -> {a: 1}
     """)
 ]

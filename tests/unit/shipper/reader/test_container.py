@@ -126,7 +126,7 @@ def test_a_line_that_is_not_of_a_container_is_shipped_as_it_is_with_the_reason(
         ((text, doc),) = rows(lab(format=format, stream=stream).read(line))
         assert text == line
         assert doc["error"]["type"] == "container"
-        assert doc["error"]["message"].startswith("Not a line of a container's log: ")
+        assert doc["error"]["message"].startswith("Not a line of a container log: ")
         assert why in doc["error"]["message"]
         assert doc.keys() == {"error"}
 

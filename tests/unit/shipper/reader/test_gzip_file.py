@@ -147,7 +147,7 @@ def test_something_else_behind_the_last_member_is_reported_after_its_content(
     assert (file.next(), file.take_cut(), file.complete) == (b"one\ntwo", True, False)
     offset = len(member + garbage.rstrip(b"\nsomextext "))
     for _ in range(2):
-        with pytest.raises(CompressionError, match=f"compressed byte {offset}: something else follows the gzip data"):
+        with pytest.raises(CompressionError, match=f"compressed byte {offset}: other data follows the gzip data"):
             file.next()
     assert not file.take_cut()
 
@@ -299,7 +299,7 @@ def damaged(offset: int, value: int = 0xFF) -> bytes:
         (damaged(2), 3, "unknown compression method", 0),
         (damaged(3), 3, "unknown header flags set", 0),
         (damaged(-8), len(PACKED) - 5, "the content does not match its checksum \\(crc\\)", 3000),
-        (damaged(-4), len(PACKED) - 1, "the content is not of the length in the trailer", 3000),
+        (damaged(-4), len(PACKED) - 1, "the content does not have the length in the trailer", 3000),
         (damaged(10, 6), 10, "invalid block type", 0),
     ],
 )

@@ -347,7 +347,7 @@ def test_lines_that_are_not_json_are_logged_once_a_minute_with_their_number(
     reader.next()
     _, again = caplog.messages
     assert "the line at offset 9 is not a JSON object" in again
-    assert "and so were 2 others since the last report" in again
+    assert "as were 2 others since the last warning" in again
 
 
 def test_a_file_of_another_format_is_not_logged_where_that_is_not_wanted(caplog: pytest.LogCaptureFixture) -> None:

@@ -69,7 +69,7 @@ def test_it_is_logged_where_that_is_wanted(caplog: pytest.LogCaptureFixture) -> 
         assert caplog.messages == []
         read(messages(["Not of syslog." + "x" * 10_000]), SyslogParserConfig(log_errors=True))
     (line,) = caplog.messages
-    assert line.startswith("/var/log/messages: not a syslog message, shipped as it is: no timestamp")
+    assert line.startswith("/var/log/messages: not a syslog message, shipped unchanged: no timestamp")
     assert "Not of syslog." in line
     assert len(line) < 400
 

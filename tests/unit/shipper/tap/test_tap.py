@@ -194,7 +194,7 @@ def test_events_of_others_are_counted_and_not_shown(lab: TapLab) -> None:
 
 def test_more_taps_than_may_be_are_refused_in_words(lab: TapLab) -> None:
     taps = [lab.tap.subscribe(ALL, 10) for _ in range(MAX_TAPS)]
-    with pytest.raises(TooManyTaps, match="taps are open, which is the most"):
+    with pytest.raises(TooManyTaps, match="taps are in use; stop another"):
         lab.tap.subscribe(ALL, 10)
     lab.tap.unsubscribe(taps[0])
     lab.tap.subscribe(ALL, 10)

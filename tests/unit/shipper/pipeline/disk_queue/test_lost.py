@@ -45,8 +45,8 @@ def test_each_missing_file_is_named(caplog: pytest.LogCaptureFixture) -> None:
     gaps.enter(segment(6))
     gaps.damaged(segment(6), Damage(36, 90))
     assert gaps.passed(frame(15, 1), 0, 100) == 5
-    assert "/q/0002.seg to 0003.seg, missing: 7 events that waited there are lost" in caplog.text
-    assert "/q/0006.seg from byte 36 to 90; /q/0005.seg, missing: 5 events" in caplog.text
+    assert "/q/0002.seg to 0003.seg missing. Lost: 7 undelivered events; all others are delivered" in caplog.text
+    assert "/q/0006.seg from byte 36 to 90; /q/0005.seg missing. Lost: 5 undelivered events" in caplog.text
 
 
 def test_what_is_missing_at_the_end_is_counted_as_at_least_so_many(caplog: pytest.LogCaptureFixture) -> None:
@@ -55,7 +55,7 @@ def test_what_is_missing_at_the_end_is_counted_as_at_least_so_many(caplog: pytes
     gaps.enter(segment(3))
     gaps.passed(frame(0, 2), 0, 100)
     assert gaps.close(0, 12) == 10
-    assert "what followed /q/0003.seg: at least 10 events that waited there are lost" in caplog.text
+    assert "data after the end of /q/0003.seg. Lost: at least 10 undelivered events" in caplog.text
 
 
 def test_damage_to_what_is_delivered_is_no_loss(caplog: pytest.LogCaptureFixture) -> None:

@@ -194,8 +194,8 @@ def test_what_cannot_be_written_at_a_stop_is_not_resolved_and_logged(
     lab.queue.close(0.1)
     assert lab.resolved == ["0"]
     assert [record.message for record in caplog.records] == [
-        "1 events that cannot be read again are neither delivered nor on disk: the queue on disk is full, or its disk "
-        "too slow"
+        "stopped with 1 events that are neither delivered nor on disk and cannot be read again: the queue on disk is "
+        "full or too slow"
     ]
 
 
@@ -395,12 +395,12 @@ def test_a_disk_that_refuses_is_retried_and_named(lab: QueueLab, caplog: pytest.
     lab.store.directory = lab.directory / "file"
     lab.put("one")
     lab.step(0.1)
-    assert "cannot be written: Not a directory; check this file system" in lab.writer.problem
+    assert "Not a directory; check this file system" in lab.writer.problem
     assert lab.resolved == []
     lab.store.directory = lab.directory
     lab.step(1)
     assert (lab.writer.problem, lab.resolved) == ("", ["one"])
-    assert "it is written again" in caplog.messages[-1]
+    assert "is writable again" in caplog.messages[-1]
 
 
 class ReportedWhenClosed(DiskFile):

@@ -81,5 +81,5 @@ def test_the_log_says_what_follows_and_when_it_is_over(
     for used in (0.91, 0.91, 0.1):
         level_at(used, watermarks, disk, clock)
     assert len(caplog.messages) == 2
-    assert "/queue has reached its high watermark: 91.0 % are used, 0 MiB are free; the queue does not" in caplog.text
-    assert "/queue has space again: 10.0 % are used" in caplog.text
+    assert "/queue reached the high watermark: 91.0 % used, 0 MiB free; the queue stops growing" in caplog.text
+    assert "/queue has space again: 10.0 % used" in caplog.text

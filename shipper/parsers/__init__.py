@@ -1,6 +1,6 @@
-"""The parsers, one in each module, which has the parser's name in a configuration: its options, an example,
-and the reader that turns lines into messages. A new one is a new module here, and its tests.
+"""The parsers, one module each, named as in a configuration: options, example and the reader that turns lines into
+messages.
 
-Its model is a ParserConfig (`reader/base.py`) with its `name` and `build`. Its messages must not depend on where the
-reads end. What several of them need is in `reader`.
+The options are a ParserConfig (`reader/base.py`) with `name` and `build`. Messages must not depend on where reads end.
+Shared code is in `reader`. A new parser is a new module here, with its tests.
 """

@@ -1,12 +1,12 @@
-"""Removes what a container runtime writes around each line of output, and joins lines that it wrote in parts.
+"""The parser `container`: unwraps the lines of a container runtime, and joins lines that it split.
 
-Parts of stdout and stderr come interleaved, so each stream has a pending message of its own. While one is pending, all
-messages that began after it wait here: messages leave in the order in which they began, and only when none is pending.
-Else a position could be that of a line whose message was sent already, with parts of it still to come: a second reading
-would take these for a message. What waits is bounded.
+Parts of stdout and stderr are interleaved, so each stream has its own pending message. While one is pending, all
+messages that began after it wait: messages leave in the order in which they began, and only when none is pending.
+Otherwise the position could be that of a line whose message was sent with parts still to come, and a second reading
+would take these parts for a message. The waiting data is bounded.
 
-A message takes the bytes up to the start of the next one, so that runs are contiguous; the bytes of a later part count
-for the message that began before it.
+A message covers the bytes up to the start of the next one, so that runs are contiguous; bytes of a later part count for
+the message that began before it.
 """
 
 from collections.abc import Iterator
@@ -22,29 +22,26 @@ from log_shipper.shipper.reader.base import ParserConfig, ParserContext, Reader
 from log_shipper.shipper.reader.container_line import ContainerFormat, ContainerLine, ContainerLineError, parsers
 
 ContainerStream = Literal["all", "stdout", "stderr"]
-# Runtimes cut long output into lines of 16 KiB, which JSON can make six times as long. Such a line is never cut before
-# it was parsed, or nothing could be read of it.
+# Runtimes split long output into lines of 16 KiB, which JSON can enlarge six times. Such a line must be parsed before
+# it is cut.
 MAX_LINE_BYTES = 1024 * 1024
-FRAME = 1024  # more than what a runtime writes before the text
-# How many bytes of lines may wait behind the first pending message, until all that are pending end as they are.
-# Each line counts for more than its bytes, because short ones take memory too.
+FRAME = 1024  # more than a runtime writes before the text
+# The bytes of lines that may wait behind the first pending message, before all pending ones are ended. Each line has a
+# cost beyond its bytes, because short ones take memory too.
 WAITING_BYTES = 4 * 1024 * 1024
 LINE_COST = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerConfig(ParserConfig):
-    """Unwraps the lines that a container runtime writes."""
+    """Unwraps the lines of a container runtime."""
 
     since: ClassVar = "0.2"
     name: ClassVar = "container"
     example: ClassVar = "container: {format: cri} -> ['2026-11-21T09:30:00Z stdout F up'] -> [up]"
     format: ContainerFormat = field(
         default="auto",
-        metadata={
-            "doc": "How the runtime writes lines: JSON (docker, json-file) or text (cri); auto detects it for each "
-            "line."
-        },
+        metadata={"doc": "The format of the lines: JSON (docker, json-file) or text (cri); auto detects it per line."},
     )
     stream: ContainerStream = field(default="all", metadata={"doc": "The stream to ship."})
 
@@ -53,8 +50,8 @@ class ContainerConfig(ParserConfig):
 
     @property
     def ends_after(self) -> float:
-        """Return the seconds after which the first part of a line is shipped without the others. Runtimes write the
-        parts of a line at once; what a killed container left behind must not wait forever."""
+        """Return the seconds after which a partial line is shipped without the rest. Runtimes write the parts at once;
+        a part left by a killed container must not wait forever."""
         return 5.0
 
     def longest_line(self, max_bytes: int) -> int:
@@ -65,17 +62,17 @@ class ContainerConfig(ParserConfig):
 
 
 def dropped_stream(stream: ContainerStream) -> Iterator[Finding]:
-    """Yield a remark if one stream is dropped: in other agents it is common to have one input per stream of the same
+    """Yield a remark if one stream is dropped: other agents are often configured with one input per stream of the same
     files."""
     if stream != "all":
         other = "stderr" if stream == "stdout" else "stdout"
-        yield "stream", f"lines of {other} are dropped; a file belongs to one input, so another input cannot ship them"
+        yield "stream", f"lines of {other} are dropped; a file belongs to one input, so no other input can ship them"
 
 
 class ContainerReader:
-    """`max_bytes`: the most that is kept of a message that came in parts. `metrics` counts lines of the other stream.
+    """`max_bytes`: the maximum bytes kept of a message that came in parts. `metrics` counts lines of the other stream.
 
-    A line that is not a runtime's becomes a message as it is, with the reason in its `error.message`.
+    A line that is not in a runtime's format becomes a message unchanged, with the reason in `error.message`.
     """
 
     def __init__(
@@ -122,7 +119,7 @@ class ContainerReader:
         return self._join(remaining, ends=True)
 
     def _join(self, lines: Messages, *, ends: bool) -> Messages:
-        """Return the messages that `lines` completes; with `ends` all pending ones too."""
+        """Return the messages that `lines` completes, and with `ends` all pending ones."""
         self._end = lines.end
         run = self._plain(lines)
         if run is None:
@@ -136,7 +133,7 @@ class ContainerReader:
         return run
 
     def _plain(self, lines: Messages) -> Messages | None:
-        """Return the same run, if each of its lines is a message and none is pending, as nearly always; else None."""
+        """Return the same run if each line is a message and none is pending, the usual case; else None."""
         if self._queue or not lines.texts:
             return None
         columns = self._parse_all(lines.texts)
@@ -184,7 +181,7 @@ class ContainerReader:
             self._release(run)
 
     def _give_up(self) -> None:
-        """End the pending messages as they are: too much waits for them, and their writers may never end them."""
+        """End the pending messages: too much waits for them, and their writers may never end them."""
         for message in self._pending.values():
             message.flags = add_flag(message.flags, TRUNCATED)
         self._pending.clear()
@@ -207,8 +204,8 @@ def _as_it_is(text: str, error: ContainerLineError) -> ContainerLine:
 
 
 class _Message:
-    """A message of a stream. `end`: the start of the next one; `texts`: what is kept of its parts; `before`: the
-    document of an earlier parser."""
+    """A message of a stream. `end`: the start of the next one; `texts`: the kept parts; `before`: the document of an
+    earlier parser."""
 
     __slots__ = ("before", "doc", "end", "flags", "kept", "parts", "start", "texts")
 
@@ -235,8 +232,8 @@ class _Message:
             self.flags = add_flag(self.flags, TRUNCATED)
 
     def text(self, max_bytes: int) -> str:
-        """Return the text, cut if it came in several parts. A message of one part is left to the limit at the end of
-        the chain, like messages that are not joined here."""
+        """Return the text, cut if it came in parts. A message of one part is left to the limit at the end of the
+        chain."""
         text = "".join(self.texts)
         if self.parts == 1:
             return text

@@ -1,4 +1,4 @@
-"""The parser `include_message`: messages that match a pattern, at its place among the parsers."""
+"""The parser `include_message`: keeps messages that match a pattern."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -11,13 +11,13 @@ from log_shipper.shipper.reader.select import select
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IncludeMessageConfig(ParserConfig):
-    """Passes on only messages that match a pattern, at its place among the parsers."""
+    """Keeps only messages that match a pattern, at its place among the parsers."""
 
     since: ClassVar = "0.2"
     name: ClassVar = "include_message"
     example: ClassVar = "include_message: {patterns: [ERROR, WARN]} -> [INFO up, ERROR down] -> [ERROR down]"
     patterns: tuple[Pattern, ...] = field(
-        metadata={"doc": "Only messages that match one of these are passed on.", "check": not_empty}
+        metadata={"doc": "Messages that match one of these are kept.", "check": not_empty}
     )
 
     def build(self, reader: Reader, context: ParserContext) -> Reader:

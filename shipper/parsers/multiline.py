@@ -1,9 +1,8 @@
-"""Joins lines that belong together, a stack trace for instance, into one message.
+"""The parser `multiline`: joins lines that belong together, such as a stack trace, into one message.
 
-A rule decides where in a run of lines messages end, so all messages that lie within the run are joined by slices of its
-columns. The lines of the last message of a run stay here until it ends: by its content, by the timeout (`finish`), or
-at a cut, where an earlier reading of the file ended it by time. Until then the run's `end`, and so the position, stays
-before them.
+A rule decides where messages end in a run of lines, so all messages within the run are joined by slicing its columns.
+The lines of the last message stay pending until it ends: by content, by timeout (`finish`), or at a cut, where an
+earlier reading ended it by time. Until then the run's `end`, and so the position, stays before them.
 """
 
 import sys
@@ -24,7 +23,7 @@ from log_shipper.shipper.reader.multiline_rules import Flushed, Rule, after, ali
 
 MultilineType = Literal["pattern", "count", "while_pattern"]
 
-# The types that use an option; in other types only its default is accepted.
+# The types that use an option; other types accept only its default.
 _BELONGS: dict[str, tuple[MultilineType, ...]] = {
     "pattern": ("pattern", "while_pattern"),
     "negate": ("pattern", "while_pattern"),
@@ -35,8 +34,8 @@ _BELONGS: dict[str, tuple[MultilineType, ...]] = {
 _DEFAULTS = {"negate": False, "match": "after"}
 
 
-# Seconds. In Filebeat a count never ends by time (all messages after such a one would begin at a wrong line), nor does
-# any type with timeout 0. But there the message ends with its file, when that is closed as inactive, after as long.
+# Seconds. In Filebeat a count never ends by time (all later messages would begin at a wrong line), nor does any type
+# with timeout 0. There the message ends when its file is closed as inactive, after the same time.
 LONG_TIMEOUT = 300.0
 
 
@@ -45,27 +44,27 @@ _JOINED = (MULTILINE,)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MultilineConfig(ParserConfig):
+    """Joins lines that belong together into one message."""
+
     name: ClassVar = "multiline"
     example: ClassVar = """multiline: {pattern: '^\\s'} -> [error, '  at a', up] -> ["error\\n  at a", up]"""
     type: MultilineType = field(
         default="pattern",
-        metadata={
-            "doc": "How lines are joined: by a pattern, a fixed number of lines, or consecutive lines that match."
-        },
+        metadata={"doc": "How lines are joined: by a pattern, in fixed numbers, or while consecutive lines match."},
     )
     pattern: Pattern | None = field(
         default=None,
-        metadata={"doc": "A regular expression that is searched for in each line; not with `type: count`."},
+        metadata={"doc": "A regular expression to find in each line; not with `type: count`."},
     )
     negate: bool = field(
         default=False,
-        metadata={"doc": "Whether the lines that do not match are joined to others, rather than those that do."},
+        metadata={"doc": "Whether lines that do not match are joined, instead of those that match."},
     )
     match: Literal["after", "before"] = field(
         default="after",
         metadata={
-            "doc": "Whether such a line is appended to the line before it (after), or put before the next one "
-            "(before); with `type: pattern`."
+            "doc": "Whether a joined line is appended to the previous line (after) or prepended to the next "
+            "one (before); with `type: pattern`."
         },
     )
     flush_pattern: Pattern | None = field(
@@ -84,8 +83,9 @@ class MultilineConfig(ParserConfig):
     max_lines: int | None = field(
         default=None,
         metadata={
-            "doc": "The most lines of a message: further lines are dropped and the message is flagged; 500 when "
-            "absent, `count_lines` with `type: count`; 0 means no limit except the message's bytes.",
+            "doc": "The maximum lines of a message: further lines are dropped and the message is flagged; "
+            "500 when absent, `count_lines` with `type: count`; 0 means no limit except the maximum "
+            "message size.",
             "unit": "lines",
             "min": 0,
         },
@@ -93,17 +93,17 @@ class MultilineConfig(ParserConfig):
     timeout: Duration | None = field(
         default=None,
         metadata={
-            "doc": "A message without a further line for this long is sent as it is; 5s when absent, 5m with `type: "
-            "count`; 0 means 5m too.",
+            "doc": "The time without a further line after which a message is sent; 5s when absent, 5m with "
+            "`type: count`; 0 means 5m too.",
         },
     )
     skip_newline: bool = field(
-        default=False, metadata={"since": "0.2", "doc": "Joins lines without a newline between them."}
+        default=False, metadata={"since": "0.2", "doc": "Whether lines are joined without a newline between them."}
     )
 
     @property
     def most_lines(self) -> int | None:
-        """Return how many lines of a message are kept; None means all."""
+        """Return the maximum number of lines kept of a message; None means all."""
         if self.max_lines is not None:
             return self.max_lines or None
         return 500 if self.count_lines is None else self.count_lines
@@ -116,7 +116,7 @@ class MultilineConfig(ParserConfig):
     def check(self) -> Iterator[Finding]:
         needed = "count_lines" if self.type == "count" else "pattern"
         if getattr(self, needed) is None:
-            yield needed, f"missing; type: {self.type} needs it"
+            yield needed, f"required with type: {self.type}"
         for name, types in _BELONGS.items():
             if self.type not in types and getattr(self, name) != _DEFAULTS.get(name):
                 yield name, f"belongs to type: {' or '.join(types)}; this is type: {self.type}"
@@ -146,7 +146,7 @@ class MultilineReader:
         self._open = Open(limits)
         self._pending_since: float | None = None
         self._read_to = 0
-        self._deferred: Messages | None = None  # ended, and interleaved with the pending message
+        self._deferred: Messages | None = None  # ended, but interleaved with the pending message
 
     @property
     def pending_since(self) -> float | None:
@@ -158,7 +158,7 @@ class MultilineReader:
         lines = self._reader.next()
         if lines is None:
             return None
-        self._read_to = lines.end  # may lie beyond the last line, where a parser below dropped bytes
+        self._read_to = lines.end  # may be beyond the last line, if a parser below dropped bytes
         joined = self._join_all(lines)
         if lines.cut:
             self._close(joined)
@@ -182,7 +182,7 @@ class MultilineReader:
         return joined
 
     def _join_all(self, lines: Messages) -> Messages:
-        """Return all messages that end in the run, and those that were deferred before."""
+        """Return all messages that end in the run, and those deferred before."""
         joined, self._deferred = self._deferred, None
         if joined is None:
             joined = Messages(self._open.start if self._open.lines else lines.start, lines.end)
@@ -198,13 +198,13 @@ class MultilineReader:
         return joined
 
     def _settled(self, joined: Messages, piece: Messages) -> list[tuple[int, int]]:
-        """Keep only the spans in `joined.interleaved` that the pending message may touch; return those before them."""
+        """Keep the spans in `joined.interleaved` that the pending message may touch; return those before them."""
         end = self._open.start if self._open.lines else piece.end
         joined.interleaved = tuple(
             span for span in with_messages(joined) if span[0] < end
         )  # the others lie within that message
         boundary = snap_back(joined, end)
-        # What waits for that message is bounded; it is counted where a span ends, whatever the reads were.
+        # The data that waits for this message is bounded; it is counted where a span ends, independent of the reads.
         if boundary < end and piece.interleaved and piece.end - boundary > self._limits.waiting:
             self._close(joined)
             return self._settled(joined, piece)
@@ -213,7 +213,7 @@ class MultilineReader:
         return settled
 
     def _defer(self, joined: Messages) -> Messages:
-        """Defer what lies in the span in which the pending message begins, until that message has ended: no reading may
+        """Defer the messages in the span in which the pending message begins until that message ends: no reading may
         begin within a span. Return the messages before it."""
         boundary = snap_back(joined, joined.end)
         if boundary == joined.end:
@@ -228,7 +228,7 @@ class MultilineReader:
             self._pending_since = self._clock.monotonic()
 
     def _join(self, lines: Messages, joined: Messages) -> None:
-        """Append all messages that end in the run; the lines behind them are those of the pending message."""
+        """Append all messages that end in the run; the lines after them belong to the pending message."""
         ends = list(self._rule(lines.texts, self._open.lines)) if lines.texts else []
         if ends:
             self._open.add(lines, 0, ends[0])
@@ -255,8 +255,7 @@ class MultilineReader:
                 self._join_lines(lines, start, end, joined, index)
 
     def _join_lines(self, lines: Messages, start: int, end: int, joined: Messages, index: int) -> None:
-        """Make message `index` of several lines, one by one only if a limit or an empty line at its beginning requires
-        it."""
+        """Make message `index` of several lines, one by one only if a limit or a leading empty line requires it."""
         limits, texts = self._limits, lines.texts[start:end]
         joined.texts[index] = text = limits.separator.join(texts)
         joined.lengths[index] = lines.offsets[end - 1] + lines.lengths[end - 1] - lines.offsets[start]

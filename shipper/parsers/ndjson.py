@@ -1,8 +1,8 @@
-"""Decodes messages that are JSON objects into members of their events.
+"""The parser `ndjson`: decodes messages that are JSON objects into fields of their events.
 
-A column of texts goes through one loop. A plain object becomes the event's document as it is; an object that needs more
-(for an option, a null, a name that the event has already) is merged by `JsonMembers`, one message at a time. A message
-that is not a JSON object stays as it is: no event is lost for its form.
+A column of texts is decoded in one loop. A plain object becomes the event's document unchanged; an object that needs
+more (an option, a null, a name that the event has already) is merged by `JsonMembers`. A message that is not a JSON
+object stays unchanged: no event is lost for its form.
 """
 
 import logging
@@ -27,13 +27,13 @@ _TAKEN = ("@timestamp", "@metadata", "message")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NdjsonConfig(JsonOptions, ParserConfig):
-    """Parses each line that is a JSON object into fields of the event; any other line stays as it is."""
+    """Decodes lines that are JSON objects into fields of the event; any other line stays unchanged."""
 
     name: ClassVar = "ndjson"
     example: ClassVar = """ndjson: {message_key: msg} -> ['{"msg": "up", "code": 7}', plain] -> [up, plain]"""
     not_yet: ClassVar = {"field": "the message is always the field that is decoded"}
     ignored: ClassVar = {
-        "keys_under_root": "use target for the field that takes the members; empty means the event itself"
+        "keys_under_root": "use target for the field that receives the members; empty means the event itself"
     }
     target: str = field(
         default="", metadata={"doc": "The field, dotted, that the members are written to; the event itself when empty."}
@@ -42,7 +42,7 @@ class NdjsonConfig(JsonOptions, ParserConfig):
     def check(self) -> Iterator[Finding]:
         parts = self.target.split(".")
         if parts[0] in _TAKEN:
-            yield "target", f"'{parts[0]}' is not an object that could take members; choose another field"
+            yield "target", f"'{parts[0]}' is not an object; choose another field"
         elif self.target and "" in parts:
             yield "target", f"{self.target!r} has an empty name between its dots"
 
@@ -60,7 +60,7 @@ class _Ndjson:
         self._metrics = context.metrics
         self._keep_null = context.keep_null
         self._path = context.shared.get("log", {}).get("file", {}).get("path", "")
-        # A file of another format has as many errors as lines.
+        # A file in another format has as many errors as lines.
         self._throttle = Throttle(context.clock.monotonic)
 
     def decode(self, messages: Messages) -> Messages:

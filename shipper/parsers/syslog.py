@@ -1,6 +1,6 @@
-"""Parses syslog messages: the header becomes log.syslog, and the text becomes the message.
+"""The parser `syslog`: parses the header of syslog messages into log.syslog; the text becomes the message.
 
-A message that is not a syslog message stays as it is, with the reason in its `error.message`.
+A message that is not syslog stays unchanged, with the reason in `error.message`.
 """
 
 import logging
@@ -28,9 +28,10 @@ class SyslogParserConfig(ParserConfig):
         default=LOCAL,
         metadata={"doc": "The time zone of times without one: a name, an offset such as +02:00, or Local."},
     )
-    log_errors: bool = field(default=False, metadata={"doc": "Logs each message that is not valid syslog."})
+    log_errors: bool = field(default=False, metadata={"doc": "Whether messages that are not valid syslog are logged."})
     add_error_key: bool = field(
-        default=True, metadata={"doc": "Writes what is wrong to `error.message` of a message that is not valid syslog."}
+        default=True,
+        metadata={"doc": "Whether the reason is written to `error.message` of a message that is not valid syslog."},
     )
 
     def build(self, reader: Reader, context: ParserContext) -> Reader:

@@ -1,4 +1,4 @@
-"""What lowercase and uppercase share: they change names of fields, and texts."""
+"""The common part of lowercase and uppercase."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -16,19 +16,19 @@ from log_shipper.shipper.processor.fields import Path, ProcessorError, dotted, p
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseConfig(ProcessorConfig, ABC):
     fields: tuple[str, ...] = field(
-        default=(), metadata={"doc": "Fields whose names are changed; they are found whatever the case of their names."}
+        default=(), metadata={"doc": "Fields whose names are converted; they are found in any case."}
     )
-    values: tuple[str, ...] = field(default=(), metadata={"doc": "Fields whose values, which are texts, are changed."})
+    values: tuple[str, ...] = field(default=(), metadata={"doc": "Fields whose values, texts, are converted."})
     alter_full_field: bool = field(
         default=True,
-        metadata={"doc": "Whether every part of a name with dots is changed, and not the last one only."},
+        metadata={"doc": "Whether all parts of a dotted name are converted, or only the last one."},
     )
     ignore_missing: bool = field(default=False, metadata=IGNORE_MISSING)
     fail_on_error: bool = field(default=True, metadata=FAIL_ON_ERROR)
 
     def check(self) -> Iterator[Finding]:
         if not self.fields and not self.values:
-            yield "", "needs 'fields' (names to change) or 'values' (fields whose texts are changed)"
+            yield "", "needs 'fields' (names to convert) or 'values' (fields whose texts are converted)"
         for option in ("fields", "values"):
             names = getattr(self, option)
             yield from (
@@ -36,20 +36,20 @@ class CaseConfig(ProcessorConfig, ABC):
             )
         for index, name in enumerate(self.fields):
             if name.partition(".")[0].lower() in ("@timestamp", "@metadata"):
-                yield f"fields[{index}]", f"{name} keeps its name; for its value, use 'values'"
+                yield f"fields[{index}]", f"{name} cannot be renamed; for its value, use 'values'"
 
     def remarks(self) -> Iterator[Finding]:
         yield from protected("fields", [name.lower() for name in self.fields])
 
     @abstractmethod
     def changed(self, text: str) -> str:
-        """Return a name or a text in the other case."""
+        """Return a name or text in the other case."""
 
     def build(self, _: ProcessorContext) -> FieldByField:
         names = [_renaming(path_of(name), self) for name in self.fields]
         values = [path_of(name) for name in self.values]
         texts = [on_text(path, self.changed, self.ignore_missing) for path in values]
-        # Names are found in any case, so which members they touch is not known before.
+        # Fields are found in any case, so the members touched are unknown in advance.
         return FieldByField([*names, *texts], None if names else values, fail_on_error=self.fail_on_error)
 
 
@@ -60,7 +60,7 @@ def _renaming(written: Path, config: CaseConfig) -> Step:
             if config.ignore_missing:
                 return
             raise ProcessorError(f"field {dotted(written)} is missing")
-        # From the last part to the first: the path to the others is still as it was.
+        # From the last part to the first, so that the path to the remaining parts stays valid.
         for depth in range(len(path) - 1, -1 if config.alter_full_field else len(path) - 2, -1):
             here, name = path[: depth + 1], config.changed(path[depth])
             if name == path[depth]:
@@ -73,8 +73,8 @@ def _renaming(written: Path, config: CaseConfig) -> Step:
 
 
 def _path_of(event: Event, written: Path) -> Path | None:
-    """Return the path of the field as the event has it; None if it is missing. Raises ProcessorError if several names
-    differ only in case."""
+    """Return the path as the event spells it; None if it is missing. Raises ProcessorError if several names differ only
+    in case."""
     path: Path = ()
     names = event.names()
     for part in written:

@@ -1,4 +1,4 @@
-"""What copy_fields and rename share: pairs of names."""
+"""The common part of copy_fields and rename."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ class _Options(Protocol):
 
 
 def from_to(pairs: Sequence[FromToConfig], config: _Options, change: Change) -> FieldByField:
-    """Return the processor that calls `change` with the value of each field, whose new name must not exist yet."""
+    """Return a processor that calls `change` for each pair whose new name does not exist yet."""
 
     def one(pair: FromToConfig) -> Step:
         source, to = path_of(pair.source), path_of(pair.to)

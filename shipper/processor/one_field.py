@@ -1,4 +1,4 @@
-"""What processors share that decode one field: decode_base64_field and decompress_gzip_field."""
+"""The common part of decode_base64_field and decompress_gzip_field."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,14 +12,16 @@ from log_shipper.shipper.processor.fields import MISSING, ProcessorError, path_o
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OneFieldConfig:
-    source: str = field(metadata={"key": "from", "check": not_blank, "doc": "The field that is decoded."})
-    to: str = field(default="", metadata={"doc": "Where the result is written; the same field when absent."})
+    source: str = field(metadata={"key": "from", "check": not_blank, "doc": "The field to decode."})
+    to: str = field(
+        default="", metadata={"doc": "The field that the result is written to; the same field when absent."}
+    )
 
 
 def field_decoder(
     config: OneFieldConfig, decode: Callable[[Any], Any], ignore_missing: bool, fail_on_error: bool
 ) -> FieldByField:
-    """Return what writes the result of `decode`, which raises ValueError for a value that it cannot decode."""
+    """Return a processor that writes the result of `decode`, which raises ValueError for a value it cannot decode."""
     source = path_of(config.source)
     target = path_of(config.to) if config.to else source
 
@@ -36,7 +38,8 @@ def field_decoder(
 
 
 def text_where_possible(data: bytes | bytearray) -> str | bytes:
-    """Return the data as text; bytes that are not UTF-8 stay bytes for the next processor, and U+FFFD in a record."""
+    """Return the data as text if it is UTF-8. Otherwise the bytes are kept for the next processor, and become U+FFFD in
+    a record."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:

@@ -1,6 +1,6 @@
-"""The processors, one in each module, which has the processor's name in a configuration: its options, an example, and
-what it does to events. A new one is a new module here, and its tests.
+"""The processors, one module each, named as in a configuration: options, example and behaviour.
 
-Its model is a ProcessorConfig with its `name` and `build`, which returns what runs (`processor/base.py`: a Processor,
-or an EventProcessor for one event after the other). What several of them need is in `processor`.
+The options are a ProcessorConfig with `name` and `build`, which returns the running processor (`processor/base.py`: a
+Processor, or an EventProcessor for single events). Shared code is in `processor`. A new processor is a new module here,
+with its tests.
 """

@@ -1,7 +1,7 @@
-"""`add_cloud_metadata`: the cloud instance that the agent runs on.
+"""`add_cloud_metadata`: metadata of the cloud instance that the agent runs on.
 
-Its services are asked once, on threads of their own, when the processor is made. The first events wait for the answer
-before their first processor, no longer than `timeout`; then it is the same for all events, and costs them nothing.
+The metadata services are asked once, on their own threads, when the processor is made. The first events wait for the
+answer, at most `timeout`; after that, all events share it at no cost.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from log_shipper.shipper.processor.metadata.facts import Facts, Sharing
 if TYPE_CHECKING:
     from log_shipper.shipper.cloud.search import CloudSearch
 
-# Filebeat's names -> the service that is asked. A cloud of Huawei is one of OpenStack, and cannot be distinguished.
+# Filebeat's names -> service. Huawei's cloud is an OpenStack cloud, and cannot be told apart.
 SERVICES = {
     "aws": "aws",
     "ec2": "aws",
@@ -43,36 +43,36 @@ SERVICES = {
     "tencent": "tencent",
     "qcloud": "tencent",
 }
-# Asked without `providers`: those whose address leads nowhere beyond the machine.
+# The default of `providers`: services whose address leads nowhere beyond the machine.
 LOCAL = ("aws", "azure", "gcp", "digitalocean", "hetzner", "openstack", "openstack-ssl")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddCloudMetadataConfig(ProcessorConfig):
-    """Adds metadata of the cloud instance that the agent runs on, which the cloud's own service is asked for once."""
+    """Adds metadata of the cloud instance, which the cloud's metadata service is asked for once."""
 
     name: ClassVar = "add_cloud_metadata"
     example: ClassVar = "add_cloud_metadata: {providers: [aws]}"
     timeout: Duration = field(
-        default=3.0, metadata={"doc": "How long the first events wait, at most, for the answer of a service."}
+        default=3.0, metadata={"doc": "The maximum time that the first events wait for a metadata service."}
     )
     providers: tuple[str, ...] = field(
         default=(),
         metadata={
-            "doc": f"Which services are asked, all at once: {', '.join(SERVICES)}. When empty all but those of alibaba "
-            "and tencent. The environment variable BEATS_ADD_CLOUD_METADATA_PROVIDERS, with names between commas, "
-            "takes precedence."
+            "doc": f"The metadata services to ask, all at once: {', '.join(SERVICES)}. When empty, all but "
+            "those of alibaba and tencent. The environment variable "
+            "BEATS_ADD_CLOUD_METADATA_PROVIDERS, a comma-separated list, takes precedence."
         },
     )
     overwrite: bool = field(
         default=False,
-        metadata={"doc": "Whether `cloud`, `orchestrator` and `aws` of an event are replaced, if the answer has them."},
+        metadata={"doc": "Whether existing fields `cloud`, `orchestrator` and `aws` are overwritten."},
     )
     host: str | None = field(
-        default=None, metadata={"doc": "A host:port that is asked in place of the services' own addresses, for tests."}
+        default=None, metadata={"doc": "A host:port to ask instead of the metadata services' own addresses, for tests."}
     )
     ssl: CloudTlsConfig = field(
-        default_factory=CloudTlsConfig, metadata={"doc": "TLS of openstack-ssl, the only one that has it."}
+        default_factory=CloudTlsConfig, metadata={"doc": "The TLS options of openstack-ssl, the only service with TLS."}
     )
 
     def check(self) -> Iterator[Finding]:
@@ -102,7 +102,7 @@ class AddCloudMetadata:
         context: ProcessorContext,
         environment: Mapping[str, str] = os.environ,
     ) -> None:
-        """Raises StartError if the files of `ssl` cannot be used."""
+        """Start the search. Raises StartError if the files of `ssl` cannot be used."""
         self._overwrites = config.overwrite
         self._search = _search(config, context, environment)
         self._sharing = Sharing(config.name, ROOTS, context.metrics)
@@ -119,14 +119,14 @@ class AddCloudMetadata:
         self._sharing.run(events, indices, self._facts, self._apply)
 
     def _apply(self, event: Event) -> None:
-        """Write each object as a whole, as Filebeat does: parts of two clouds make no instance."""
+        """Write each object as a whole, as Filebeat does: never mix members of two clouds."""
         for name, value in self._search.members.items():
             if self._overwrites or event.get((name,)) is MISSING:
                 event.put((name,), copied(value))
 
 
 def chosen(config: AddCloudMetadataConfig, environment: Mapping[str, str]) -> frozenset[str]:
-    """Return the services that are asked. In the environment variable unknown names are left out, as in Filebeat."""
+    """Return the services to ask. Unknown names in the environment variable are ignored, as in Filebeat."""
     written = environment.get(CHOSEN)
     names = config.providers if written is None else [name.strip() for name in written.split(",")]
     if not names:
@@ -145,6 +145,6 @@ def _search(config: AddCloudMetadataConfig, context: ProcessorContext, environme
         search.start(services(config.host, config.ssl, context.clock))
         return search
 
-    # Kept, so that inputs that are changed by a reload do not ask again.
+    # Shared, so that a reload of inputs does not ask again.
     options = (config.name, names, config.timeout, config.host, config.ssl)
     return context.services.shared(options, begin, keep=True)

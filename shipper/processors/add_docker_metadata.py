@@ -1,4 +1,4 @@
-"""`add_docker_metadata`: the container that a log belongs to, from Docker, or else from the files that it leaves on the
+"""`add_docker_metadata`: metadata of the container that a log belongs to, from Docker or from Docker's files on the
 host."""
 
 from __future__ import annotations
@@ -25,12 +25,14 @@ if TYPE_CHECKING:
     from log_shipper.shipper.docker.containers import DockerContainer
     from log_shipper.shipper.docker.watcher import Watcher
 
-_STARTS_WITHOUT = "the agent starts without Docker, and asks it again; the first events of a container wait up to 1 s"
+_STARTS_WITHOUT = (
+    "not needed: the agent starts without Docker and retries; the first events of a container wait up to 1 s"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddDockerMetadataConfig(ProcessorConfig):
-    """Adds metadata of the Docker container that an event belongs to."""
+    """Adds metadata of the Docker container that an event comes from."""
 
     name: ClassVar = "add_docker_metadata"
     example: ClassVar = "add_docker_metadata: {match_fields: [container.id], labels.dedot: false}"
@@ -40,26 +42,30 @@ class AddDockerMetadataConfig(ProcessorConfig):
     host: str = field(default=DEFAULT_HOST, metadata=HOST)
     ssl: DockerTlsConfig | None = field(default=None, metadata=SSL)
     match_source: bool = field(
-        default=True, metadata={"doc": "Whether the container's id is taken from the path of the log file."}
+        default=True, metadata={"doc": "Whether the container id is taken from the path of the log file."}
     )
     match_source_index: int = field(
         default=4,
-        metadata={"doc": "Which part of the path is the id, from 0; 4 fits Docker's own log files.", "min": 0},
+        metadata={
+            "doc": "The index of the id among the parts of the path, from 0; 4 fits Docker's own log files.",
+            "min": 0,
+        },
     )
     match_short_id: bool = field(
-        default=False, metadata={"doc": "Whether the path may contain only the first 12 characters of the id."}
+        default=False, metadata={"doc": "Whether the path may contain a short id, of 12 characters or more."}
     )
-    match_fields: tuple[str, ...] = field(default=(), metadata={"doc": "Fields that may contain the container's id."})
+    match_fields: tuple[str, ...] = field(default=(), metadata={"doc": "Fields that may contain the container id."})
     match_pids: tuple[str, ...] = field(
         default=("process.pid", "process.parent.pid"),
-        metadata={"doc": "Fields with the id of a process in the container."},
+        metadata={"doc": "Fields with the id of a process that runs in the container."},
     )
-    hostfs: str = field(default="/", metadata={"doc": "Where the host's file system is mounted.", "check": not_blank})
+    hostfs: str = field(default="/", metadata={"doc": "The mount point of the host's file system.", "check": not_blank})
     cleanup_timeout: Duration = field(
-        default=60.0, metadata={"doc": "How long the metadata of a deleted container is kept after its last event."}
+        default=60.0, metadata={"doc": "How long metadata of a deleted container is kept after its last event."}
     )
     dedot: bool = field(
-        default=True, metadata={"key": "labels.dedot", "doc": "Replaces dots in label names with underscores."}
+        default=True,
+        metadata={"key": "labels.dedot", "doc": "Whether dots in label names are replaced by underscores."},
     )
 
     def check(self) -> Iterator[Finding]:
@@ -158,8 +164,8 @@ class AddDockerMetadata:
         return identity
 
     def _container(self, identity: str, path: str) -> Container | DockerContainer | None:
-        """Return what is known of a container: what Docker answers is newer than its files, and an id of a path that
-        another user writes to cannot forge it."""
+        """Return the metadata of a container. Docker's answer takes precedence over files: it is newer, and cannot be
+        forged by a user who can write to the path."""
         known = self._watcher.container(identity) if self._watcher is not None else None
         return known or self._files.container(identity, path)
 
@@ -189,7 +195,7 @@ class AddDockerMetadata:
 
 
 def _watcher(config: AddDockerMetadataConfig, context: ProcessorContext) -> Watcher | None:
-    """Return the watcher of this Docker, started; None if it is not to be asked. Raises StartError."""
+    """Return the running watcher of this Docker daemon; None without `host`. Raises StartError."""
     if not config.host:
         return None
     # Imported here: they bring http.client and ssl.

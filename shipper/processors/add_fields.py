@@ -1,4 +1,4 @@
-"""`add_fields`: fields with fixed values."""
+"""`add_fields`: adds fields with fixed values."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -15,28 +15,28 @@ from log_shipper.shipper.processor.fields import Path, path_of, roots
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddFieldsConfig(ProcessorConfig):
-    """Sets fields to fixed values."""
+    """Adds fields with fixed values."""
 
     name: ClassVar = "add_fields"
     example: ClassVar = (
         "add_fields: {target: service, fields: {env: prod}} -> {service: {id: 7}} -> {service: {id: 7, env: prod}}"
     )
     strict: ClassVar = True
-    fields: dict[str, Any] = field(metadata={"doc": "The fields; existing fields are overwritten."})
+    fields: dict[str, Any] = field(metadata={"doc": "The fields to add; existing fields are overwritten."})
     target: str = field(
-        default="fields", metadata={"doc": "The object that the fields are added to; '' for the event itself."}
+        default="fields", metadata={"doc": "The object that the fields are added to; the event itself when empty."}
     )
 
     def remarks(self) -> Iterator[Finding]:
         if isinstance(self.fields.get("when"), dict):
             yield (
                 "fields",
-                "'when' is read as a field here; to make it a condition, put it beside 'fields', not below it",
+                "'when' is a field here; to make it a condition, put it beside 'fields', not below it",
             )
         below = f"{self.target}." if self.target else ""
         for name in (f"{below}{name}" for name, _ in flat(self.fields)):
             if name in PROTECTED_FIELDS:
-                yield "fields", f"{name} stays as it is: duplicates of an event are recognised by it"
+                yield "fields", f"{name} cannot be changed: it identifies duplicates"
 
     def build(self, _: ProcessorContext) -> EventProcessor:
         return AddFields(self)

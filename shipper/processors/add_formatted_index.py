@@ -1,4 +1,4 @@
-"""`add_formatted_index`: the index of Elasticsearch that an event is for."""
+"""`add_formatted_index`: sets the Elasticsearch index of an event."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -13,7 +13,7 @@ from log_shipper.shipper.processor.formatting import Formatter, NoText
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddFormattedIndexConfig(ProcessorConfig):
-    """Sets @metadata.raw_index, the index of Elasticsearch that an event is for."""
+    """Sets `@metadata.raw_index`, the Elasticsearch index of an event."""
 
     name: ClassVar = "add_formatted_index"
     example: ClassVar = (
@@ -21,7 +21,7 @@ class AddFormattedIndexConfig(ProcessorConfig):
         "-> {service: web, '@metadata': {raw_index: app-web}}"
     )
     strict: ClassVar = True
-    index: str = field(metadata={"check": format_string, "doc": "The index: a format string."})
+    index: str = field(metadata={"check": format_string, "doc": "The index, a format string."})
 
     def build(self, _: ProcessorContext) -> EventProcessor:
         return AddFormattedIndex(self)

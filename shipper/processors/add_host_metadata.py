@@ -1,4 +1,4 @@
-"""`add_host_metadata`: what the operating system knows about this host."""
+"""`add_host_metadata`: metadata of the host."""
 
 import os
 import re
@@ -45,29 +45,30 @@ class GeoConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddHostMetadataConfig(ProcessorConfig):
-    """Adds metadata of the host: its name, operating system and addresses."""
+    """Adds metadata of the host: name, operating system and addresses."""
 
     name: ClassVar = "add_host_metadata"
     example: ClassVar = "add_host_metadata: {netinfo.enabled: false, geo.name: rack-7}"
     netinfo: bool = field(
-        default=True, metadata={"key": "netinfo.enabled", "doc": "Adds the host's addresses: host.ip and host.mac."}
+        default=True,
+        metadata={"key": "netinfo.enabled", "doc": "Whether the host's addresses are added: host.ip and host.mac."},
     )
     ttl: Annotated[float, parse_ttl] = field(
         default=300.0,
         metadata={
             "key": "cache.ttl",
-            "doc": "How long the metadata is cached before it is read again; a negative value turns the cache off.",
+            "doc": "How long the metadata is cached; a negative value disables the cache.",
         },
     )
     replace_fields: bool = field(
         default=True,
         metadata={
-            "doc": "Whether existing fields are overwritten; when false, an event is skipped that has more of host "
-            "than its name."
+            "doc": "Whether existing fields are overwritten; when false, an event with more than `host.name` "
+            "below `host` is skipped."
         },
     )
     host_name: str | None = field(default=None, metadata={"key": "name", "doc": "The value of host.name."})
-    geo: GeoConfig | None = field(default=None, metadata={"doc": "The host's location, added as host.geo."})
+    geo: GeoConfig | None = field(default=None, metadata={"doc": "The location of the host, added as host.geo."})
 
     def build(self, context: ProcessorContext) -> Processor:
         return AddHostMetadata(self, context)
@@ -174,7 +175,7 @@ def machine_id(root: FilePath) -> str:
 
 
 def containerized(root: FilePath) -> bool:
-    """True if the agent itself runs in a container."""
+    """Return True if the agent runs in a container."""
     if any((root / mark).exists() for mark in CONTAINER_MARKS):
         return True
     try:
@@ -185,7 +186,7 @@ def containerized(root: FilePath) -> bool:
 
 
 def addresses() -> Doc:
-    """Return `ip` and `mac` of all interfaces but the loopback; MACs as in Elastic Common Schema."""
+    """Return `ip` and `mac` of all interfaces except loopback; MAC addresses are written as in ECS."""
     states = psutil.net_if_stats()
     ips: list[str] = []
     macs: list[str] = []

@@ -1,4 +1,4 @@
-"""`add_id`: an id of the event, by which a store keeps it once."""
+"""`add_id`: adds an id to each event, by which a store can drop duplicates."""
 
 from base64 import urlsafe_b64encode
 from collections.abc import Sequence
@@ -15,8 +15,8 @@ from log_shipper.shipper.processor.fields import path_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddIdConfig(ProcessorConfig):
-    """Adds an id to each event. It is derived from log.file.id and log.offset: an event that is sent twice has the same
-    id."""
+    """Adds an id to each event. It is derived from log.file.id and log.offset, so an event that is sent twice has the
+    same id."""
 
     name: ClassVar = "add_id"
     example: ClassVar = "add_id: {target_field: event.id}"
@@ -24,19 +24,19 @@ class AddIdConfig(ProcessorConfig):
         default="@metadata._id", metadata={"check": not_blank, "doc": "The field that the id is written to."}
     )
     type: Literal["elasticsearch"] = field(
-        default="elasticsearch", metadata={"doc": "The form of the id: twenty characters, safe in URLs."}
+        default="elasticsearch", metadata={"doc": "The form of the id: 20 characters, safe in URLs."}
     )
 
     def build(self, _: ProcessorContext) -> Processor:
         return AddId(self)
 
 
-_ID_BYTES = 15  # as many as in Elasticsearch's own ids
+_ID_BYTES = 15  # the length of Elasticsearch's own ids
 
 
 class AddId:
-    """The id is derived from file id and offset, not random: an event that is sent again after a crash has the same id,
-    so that a store that keeps it under this id has it once."""
+    """Derives the id from file id and offset, so that a store keeps an event once even if it is sent again after a
+    crash."""
 
     def __init__(self, config: AddIdConfig) -> None:
         self._path = path_of(config.target_field)

@@ -1,7 +1,7 @@
-"""`add_kubernetes_metadata`: the pod that a log belongs to.
+"""`add_kubernetes_metadata`: metadata of the pod that a log belongs to.
 
-What the API server knows of it takes precedence; without that the path and the files of the container runtime reveal
-some of it. A file of a pod that the API server has not shown yet waits for it, once; other files are read meanwhile.
+Metadata of the API server takes precedence; without it, the path and the files of the container runtime give some. A
+file whose pod the API server has not reported yet waits for it, once; other files are read meanwhile.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_NO_INDEXERS = "a pod is found by its uid, its name and the ids of its containers, whichever of them a path has"
-_WATCHED = "what changes is watched: no list is repeated from time to time"
+_NO_INDEXERS = "not needed: a pod is found by its uid, its name or a container id, whichever the path contains"
+_WATCHED = "not needed: changes are watched, and lists are not repeated"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +43,7 @@ class LogsPathMatcher:
     logs_path: str = field(
         default="/var/lib/docker/containers/",
         metadata={
-            "doc": "The directory whose log files get metadata. A container id that follows it in a path is that of "
-            "the file's container."
+            "doc": "A directory of log files that get metadata. In their paths, a container id follows the directory."
         },
     )
     resource_type: Literal["container", "pod"] = field(
@@ -54,7 +53,7 @@ class LogsPathMatcher:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnsupportedMatcher:
-    """A matcher of what an event contains."""
+    """A matcher by fields of the event."""
 
     lookup_fields: tuple[str, ...] = field(default=(), metadata={"doc": "Accepted and ignored."})
     regex_pattern: str = field(default="", metadata={"doc": "Accepted and ignored."})
@@ -63,13 +62,13 @@ class UnsupportedMatcher:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddKubernetesMetadataConfig(ProcessorConfig):
-    """Adds metadata of the Kubernetes pod that a log file belongs to, from the API server and from the path."""
+    """Adds metadata of the Kubernetes pod that a log file belongs to, from the API server and the path."""
 
     name: ClassVar = "add_kubernetes_metadata"
     example: ClassVar = "add_kubernetes_metadata: {include_annotations: [team], add_resource_metadata.deployment: true}"
     ignored: ClassVar = {
         **dict.fromkeys(("default_indexers", "indexers"), _NO_INDEXERS),
-        "in_cluster": "an agent in a pod uses its account, unless kube_config or KUBECONFIG names a file",
+        "in_cluster": "an agent in a pod uses its service account, unless kube_config or KUBECONFIG names a file",
         "use_kubeadm": "orchestrator.cluster.name is not added",
         "sync_period": _WATCHED,
         "wait_for_metadata_timeout": "wait_for_metadata itself is the duration",
@@ -80,18 +79,21 @@ class AddKubernetesMetadataConfig(ProcessorConfig):
         default=None,
         metadata={
             "key": ("node", "host"),
-            "doc": "The node whose pods are known; when absent NODE_NAME, else the node of the agent's own pod, else "
-            "the name of the host.",
+            "doc": "The node whose pods are watched; when absent NODE_NAME, else the node of the agent's own "
+            "pod, else the host name.",
         },
     )
     scope: Literal["node", "cluster"] = field(
-        default="node", metadata={"doc": "Whether the pods of the node are known, or all of the cluster."}
+        default="node", metadata={"doc": "Whether the pods of the node or of the whole cluster are watched."}
     )
-    namespace: str | None = field(default=None, metadata={"doc": "The only namespace whose pods are known."})
+    namespace: str | None = field(
+        default=None, metadata={"doc": "The only namespace whose pods are watched; all when absent."}
+    )
     kube_config: str | None = field(
         default=None,
         metadata={
-            "doc": "The path of a kubeconfig; when absent the file of KUBECONFIG, else the account of the agent's pod.",
+            "doc": "The path of a kubeconfig; when absent the file of KUBECONFIG, else the service account of "
+            "the agent's pod.",
         },
     )
     kube_client_options: KubeClientOptions = field(default_factory=KubeClientOptions)
@@ -99,18 +101,22 @@ class AddKubernetesMetadataConfig(ProcessorConfig):
     wait_for_metadata: Wait = field(
         default=2.0,
         metadata={
-            "doc": "How long the first events of a pod wait until the API server has shown it; then they continue with "
-            "what the path reveals. Other files are read meanwhile. Filebeat's `true` is 30s, `false` is 0.",
+            "doc": "How long the first events of a pod wait for the API server to report it; then they "
+            "continue with the metadata of the path. Other files are read meanwhile. Filebeat's "
+            "`true` is 30s, `false` is 0.",
         },
     )
     default_matchers: bool = field(
         default=True,
-        metadata={"key": "default_matchers.enabled", "doc": "Whether the default matchers are used beside `matchers`."},
+        metadata={
+            "key": "default_matchers.enabled",
+            "doc": "Whether the default matchers are used in addition to `matchers`.",
+        },
     )
     matchers: tuple[Any, ...] = field(
         default=(),
         metadata={
-            "doc": "Where the log files of containers are; the usual directories when absent.",
+            "doc": "The directories of container log files; the usual ones when absent.",
             "read_as": NamedItems(
                 "matcher",
                 "logs_path",
@@ -121,37 +127,38 @@ class AddKubernetesMetadataConfig(ProcessorConfig):
     append_fields: bool = field(
         default=False,
         metadata={
-            "doc": "Whether missing fields are added to an event that already has kubernetes fields; when false, it "
-            "is skipped."
+            "doc": "Whether missing fields are added to an event that already has kubernetes fields; when "
+            "false, such an event is skipped."
         },
     )
     cleanup_timeout: Duration = field(
-        default=60.0, metadata={"doc": "How long a deleted pod is known: its last lines are read after its end."}
+        default=60.0, metadata={"doc": "How long metadata of a deleted pod is kept, for its last lines."}
     )
     labels_dedot: bool = field(
-        default=True, metadata={"key": "labels.dedot", "doc": "Replaces dots in label names with underscores."}
+        default=True,
+        metadata={"key": "labels.dedot", "doc": "Whether dots in label names are replaced by underscores."},
     )
     annotations_dedot: bool = field(
         default=True,
-        metadata={"key": "annotations.dedot", "doc": "Replaces dots in annotation names with underscores."},
+        metadata={"key": "annotations.dedot", "doc": "Whether dots in annotation names are replaced by underscores."},
     )
-    include_labels: tuple[str, ...] = field(default=(), metadata={"doc": "Adds only these labels."})
-    exclude_labels: tuple[str, ...] = field(default=(), metadata={"doc": "Labels to leave out."})
-    include_annotations: tuple[str, ...] = field(default=(), metadata={"doc": "Annotations to add."})
-    hostfs: str = field(default="/", metadata={"doc": "Where the host's file system is mounted.", "check": not_blank})
+    include_labels: tuple[str, ...] = field(default=(), metadata={"doc": "Labels to add; all when empty."})
+    exclude_labels: tuple[str, ...] = field(default=(), metadata={"doc": "Labels not to add."})
+    include_annotations: tuple[str, ...] = field(default=(), metadata={"doc": "Annotations to add; none when empty."})
+    hostfs: str = field(default="/", metadata={"doc": "The mount point of the host's file system.", "check": not_blank})
 
     def remarks(self) -> Iterator[Finding]:
         for index, matcher in enumerate(self.matchers):
             if isinstance(matcher, UnsupportedMatcher):
-                yield f"matchers[{index}]", "not used: logs are matched by their path alone"
+                yield f"matchers[{index}]", "not used: logs are matched by path only"
         if not self.default_matchers and not self.logs_paths:
-            yield "default_matchers", "without a logs_path matcher nothing matches: no metadata is added"
+            yield "default_matchers", "without a logs_path matcher nothing matches, and no metadata is added"
         if self.scope == "cluster" and self.node:
             yield "node", "not used with scope: cluster"
 
     @property
     def logs_paths(self) -> tuple[str, ...]:
-        """Return the directories, each with a slash at its end."""
+        """Return the directories, each with a trailing slash."""
         return tuple(
             matcher.logs_path.rstrip("/") + "/" for matcher in self.matchers if isinstance(matcher, LogsPathMatcher)
         )
@@ -160,7 +167,7 @@ class AddKubernetesMetadataConfig(ProcessorConfig):
         return False  # what it sets depends on its options: `option_for`
 
     def option_for(self, field_name: str) -> str:
-        """Return the option without which this field is never set; an empty string if it may be."""
+        """Return the option that a field requires and that is not set; an empty string if the field may be set."""
         resources = self.add_resource_metadata
         namespace, node = resources.namespace, resources.node
         options = (
@@ -186,16 +193,16 @@ class AddKubernetesMetadataConfig(ProcessorConfig):
         return next((option for name, is_set, option in options if field_name.startswith(name) and not is_set), "")
 
     def build(self, context: ProcessorContext) -> AddKubernetesMetadata:
-        """Return the processor with the cluster that the agent belongs to, or without, where there is none. Raises
-        StartError for a kubeconfig that cannot be used."""
-        # Imported here: TLS and HTTP are more than the processor itself.
+        """Return the processor, with a cluster if there is an API server. Raises StartError for an unusable
+        kubeconfig."""
+        # Imported late: TLS and HTTP are larger than the processor.
         from log_shipper.shipper.kubernetes.account import NoAccess, find_access, in_pod
 
         cluster = None
         try:
             access = find_access(self.kube_config or "")
         except NoAccess as reason:
-            # A configuration as installed has the processor on all machines, and most of them are in no cluster.
+            # The default configuration has this processor on all machines, most of which are in no cluster.
             is_by_default = replace(self, when=None) == AddKubernetesMetadataConfig() and not in_pod()
             logger.log(
                 logging.INFO if is_by_default else logging.WARNING,
@@ -209,7 +216,7 @@ class AddKubernetesMetadataConfig(ProcessorConfig):
 
 
 def _watched(config: AddKubernetesMetadataConfig, context: ProcessorContext, access: Access) -> Cluster:
-    """Return the cluster that all processors with such options share."""
+    """Return the cluster that all processors with the same options share."""
     # Imported here: most machines are in no cluster.
     from log_shipper.shipper.kubernetes.cluster import Cluster
     from log_shipper.shipper.kubernetes.watcher import WatchScope
@@ -254,7 +261,7 @@ class AddKubernetesMetadata:
         path = batch.source.path
         if self._waits is None or self._waits.is_settled(path):
             return 0.0
-        can_wait = self._waits.can_wait()  # before the look: what changes after that wakes the loop
+        can_wait = self._waits.can_wait()  # before the lookup, so that a later change wakes the loop
         origin = self._origins.of(path) if self._is_matched(path) else None
         if origin is None or not origin.place.known or origin.is_foreign:
             self._waits.settle(path)
@@ -318,7 +325,7 @@ class AddKubernetesMetadata:
         return members | ({"container": container} if container else {})
 
     def _docker_labels(self, origin: Origin) -> Doc:
-        """Return labels and annotations of the pod: Docker has them as labels of its sandbox."""
+        """Return labels and annotations of the pod, which Docker keeps as labels of its sandbox."""
         if origin.sandbox is None:
             return {}
         labels, annotations = {}, {}

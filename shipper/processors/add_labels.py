@@ -1,4 +1,4 @@
-"""`add_labels`: labels with fixed values."""
+"""`add_labels`: adds labels with fixed values."""
 
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -11,14 +11,14 @@ from log_shipper.shipper.processors.add_fields import leaves, merge
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddLabelsConfig(ProcessorConfig):
-    """Sets labels to fixed values: members of `labels` without objects, names joined by dots."""
+    """Adds labels with fixed values: members of `labels` that are not objects, with dotted names."""
 
     name: ClassVar = "add_labels"
     example: ClassVar = (
         "add_labels: {labels: {a: {b: 1}, c: [x]}} -> {labels: {d: 0}} -> {labels: {d: 0, a.b: 1, c.0: x}}"
     )
     strict: ClassVar = True
-    labels: dict[str, Any] = field(metadata={"doc": "The labels; items of a list are named by their index."})
+    labels: dict[str, Any] = field(metadata={"doc": "The labels to add; list items are named by index."})
 
     def build(self, _: ProcessorContext) -> EventProcessor:
         return AddLabels(self)

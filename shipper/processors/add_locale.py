@@ -1,4 +1,4 @@
-"""`add_locale`: the time zone of the machine."""
+"""`add_locale`: adds the time zone of the machine."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -14,12 +14,12 @@ from log_shipper.shipper.processor.fields import root_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddLocaleConfig(ProcessorConfig):
-    """Sets event.timezone to this machine's time zone."""
+    """Sets `event.timezone` to the time zone of the machine."""
 
     name: ClassVar = "add_locale"
     example: ClassVar = "add_locale: {format: abbreviation}"
     format: Literal["offset", "abbreviation"] = field(
-        default="offset", metadata={"doc": "`offset` as in +02:00, or the `abbreviation` as in CEST."}
+        default="offset", metadata={"doc": "`offset`, such as +02:00, or `abbreviation`, such as CEST."}
     )
 
     def build(self, context: ProcessorContext) -> Processor:
@@ -30,7 +30,7 @@ _TIMEZONE = ("event", "timezone")
 
 
 class AddLocale:
-    """Reads the time zone once for each batch: it changes twice a year, while files are open."""
+    """Reads the time zone once per batch: it changes twice a year, while files are open."""
 
     def __init__(
         self, config: AddLocaleConfig, clock: Clock, local: Callable[[float], time.struct_time] = time.localtime

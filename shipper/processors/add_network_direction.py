@@ -1,4 +1,4 @@
-"""`add_network_direction`: the direction of a flow, as seen from the border of the internal networks."""
+"""`add_network_direction`: adds the direction of a network flow."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -15,8 +15,8 @@ from log_shipper.shipper.processor.networks import address_of, within
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddNetworkDirectionConfig(ProcessorConfig):
-    """Adds the direction of a flow: inbound, outbound, internal or external, by which of its ends are in the internal
-    networks. An event without two addresses is not changed."""
+    """Adds the direction of a network flow: inbound, outbound, internal or external, depending on which of its ends are
+    in the internal networks. An event without two addresses is not changed."""
 
     name: ClassVar = "add_network_direction"
     example: ClassVar = (
@@ -24,9 +24,9 @@ class AddNetworkDirectionConfig(ProcessorConfig):
         "-> {source: {ip: 10.0.0.1}, destination: {ip: 1.1.1.1}} "
         "-> {source: {ip: 10.0.0.1}, destination: {ip: 1.1.1.1}, network: {direction: outbound}}"
     )
-    source: str = field(default="source.ip", metadata={"check": not_blank, "doc": "The field with the source."})
+    source: str = field(default="source.ip", metadata={"check": not_blank, "doc": "The field with the source address."})
     destination: str = field(
-        default="destination.ip", metadata={"check": not_blank, "doc": "The field with the destination."}
+        default="destination.ip", metadata={"check": not_blank, "doc": "The field with the destination address."}
     )
     target: str = field(
         default="network.direction", metadata={"check": not_blank, "doc": "The field that the direction is written to."}
@@ -34,7 +34,7 @@ class AddNetworkDirectionConfig(ProcessorConfig):
     internal_networks: tuple[str, ...] = field(
         metadata={
             "check": without_blanks,
-            "doc": "The internal networks, each in CIDR notation or by one of the names of the condition `network`.",
+            "doc": "The internal networks, in CIDR notation or as names that the condition `network` has.",
         }
     )
 
@@ -46,7 +46,7 @@ class AddNetworkDirectionConfig(ProcessorConfig):
         return AddNetworkDirection(self)
 
 
-# By whether the source, and whether the destination, is internal.
+# By (source is internal, destination is internal).
 _DIRECTIONS = {
     (True, True): "internal",
     (True, False): "outbound",
@@ -56,7 +56,7 @@ _DIRECTIONS = {
 
 
 class AddNetworkDirection:
-    """An event without two addresses is not changed, without an error, as in Filebeat."""
+    """Leaves an event without two addresses unchanged, without an error, as Filebeat does."""
 
     def __init__(self, config: AddNetworkDirectionConfig) -> None:
         self._ends = path_of(config.source), path_of(config.destination)

@@ -1,4 +1,4 @@
-"""`add_process_metadata`: the process that an event refers to by its id."""
+"""`add_process_metadata`: adds metadata of the process that an event refers to by id."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -40,39 +40,40 @@ class AddProcessMetadataConfig(ProcessorConfig):
     example: ClassVar = "add_process_metadata: {match_pids: [pid], include_fields: [process.name, container.id]}"
     match_pids: tuple[str, ...] = field(
         default=("process.pid", "process.parent.pid"),
-        metadata={"doc": "Fields with a process id; the first that an event has is used."},
+        metadata={"doc": "Fields with a process id; the first existing one is used."},
     )
     target: str = field(
         default="", metadata={"doc": "The object that the fields are added to; the event itself when absent."}
     )
     include_fields: tuple[str, ...] = field(
         default=("process", "container"),
-        metadata={"doc": "Which fields are added: single fields, or all of process or container."},
+        metadata={"doc": "The fields to add: single fields, or all of `process` or `container`."},
     )
     ignore_missing: bool = field(
-        default=True, metadata={"doc": "Whether an event without any of match_pids is skipped without an error."}
+        default=True, metadata={"doc": "Whether an event without any field of match_pids is skipped without an error."}
     )
     overwrite_keys: bool = field(
         default=False,
         metadata={
-            "doc": "Whether existing fields are overwritten; when false, nothing is added and the event gets an error."
+            "doc": "Whether existing fields are overwritten; when false, an existing field is an error and "
+            "nothing is added."
         },
     )
     restricted_fields: bool = field(
-        default=False, metadata={"doc": "Adds process.env too, which often contains secrets."}
+        default=False, metadata={"doc": "Whether process.env may be added, which often contains secrets."}
     )
     host_path: str = field(
-        default="/", metadata={"doc": "Where the host's file system, with /proc, is mounted.", "check": not_blank}
+        default="/", metadata={"doc": "The mount point of the host's file system, with /proc.", "check": not_blank}
     )
     cgroup_prefixes: tuple[str, ...] = field(
-        default=(), metadata={"doc": "Parents of control groups that are named after their container."}
+        default=(), metadata={"doc": "Prefixes of control group paths whose last part is the container id."}
     )
     cgroup_regex: Pattern | None = field(
         default=None,
-        metadata={"doc": "A regular expression whose group is the container's id in the path of a control group."},
+        metadata={"doc": "A regular expression for the path of a control group; its group is the container id."},
     )
     cgroup_cache_expire_time: Duration = field(
-        default=30.0, metadata={"doc": "How long the metadata of a process is cached."}
+        default=30.0, metadata={"doc": "How long metadata of a process is cached."}
     )
 
     def check(self) -> Iterator[Finding]:
@@ -85,11 +86,11 @@ class AddProcessMetadataConfig(ProcessorConfig):
         if not self.match_pids:
             yield "match_pids", "must not be empty"
         if self.cgroup_regex is not None and self.cgroup_prefixes:
-            yield "cgroup_regex", "give it or cgroup_prefixes, not both"
+            yield "cgroup_regex", "set either this or cgroup_prefixes"
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """Return the fields to add, without `target`."""
+        """Return the fields to add, relative to `target`."""
         known = (*PROCESS_FIELDS, *(RESTRICTED_FIELDS if self.restricted_fields else ()))
         wanted = self.include_fields
         return tuple(
@@ -104,7 +105,7 @@ MAX_CACHED = 10_000
 
 
 class AddProcessMetadata:
-    """The metadata of a process is cached for a limited time, because ids of processes are reused."""
+    """Caches metadata for a limited time, because process ids are reused."""
 
     def __init__(self, config: AddProcessMetadataConfig, context: ProcessorContext) -> None:
         target = path_of(config.target) if config.target else ()
@@ -161,7 +162,7 @@ class AddProcessMetadata:
 
 
 def _placed(target: Path, field: Path) -> Path:
-    """Return where a field is written: below `parent`, the fields of a process have no `process` before them."""
+    """Return the path to write a field to: below a target `parent`, process fields have no leading `process`."""
     return (*target, *(field[1:] if target[-1:] == ("parent",) and field[0] == "process" else field))
 
 
@@ -175,7 +176,7 @@ def _number(path: Path, value: object) -> int:
 
 
 def _finder(config: AddProcessMetadataConfig) -> Callable[[str], str]:
-    """Return a function from a control group to the id of the container, or nothing."""
+    """Return a function that finds the container id in the path of a control group, or returns an empty string."""
     if config.cgroup_prefixes:
         prefixes = config.cgroup_prefixes
         return lambda group: group.rpartition("/")[2] if group.startswith(prefixes) else ""

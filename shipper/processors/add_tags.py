@@ -1,4 +1,4 @@
-"""`add_tags`: tags behind those that are there."""
+"""`add_tags`: appends tags."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -17,7 +17,7 @@ class AddTagsConfig(ProcessorConfig):
     name: ClassVar = "add_tags"
     example: ClassVar = "add_tags: {tags: [web, prod]} -> {tags: [json]} -> {tags: [json, web, prod]}"
     strict: ClassVar = True
-    tags: tuple[str, ...] = field(metadata={"check": without_blanks, "doc": "The tags."})
+    tags: tuple[str, ...] = field(metadata={"check": without_blanks, "doc": "The tags to append."})
     target: str = field(default="tags", metadata={"check": not_blank, "doc": "The field that the tags are added to."})
 
     def build(self, _: ProcessorContext) -> EventProcessor:

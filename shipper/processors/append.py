@@ -1,4 +1,4 @@
-"""`append`: values behind those of a list."""
+"""`append`: appends values to a list."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -15,21 +15,21 @@ from log_shipper.shipper.processor.fields import MISSING, Path, path_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppendConfig(ProcessorConfig):
-    """Appends values to a list; a value that is not a list becomes the first item of one."""
+    """Appends values to a list; an existing value that is not a list becomes the first item."""
 
     name: ClassVar = "append"
     example: ClassVar = (
         "append: {target_field: ips, fields: [ip], values: [1.1.1.1]} -> {ip: 10.0.0.1} "
         "-> {ip: 10.0.0.1, ips: [10.0.0.1, 1.1.1.1]}"
     )
-    target_field: str = field(metadata={"check": not_blank, "doc": "The list."})
+    target_field: str = field(metadata={"check": not_blank, "doc": "The list to append to."})
     fields: tuple[str, ...] = field(
-        default=(), metadata={"doc": "Fields whose values are appended; the items of a list one by one."}
+        default=(), metadata={"doc": "Fields whose values are appended; items of a list are appended one by one."}
     )
-    values: tuple[Any, ...] = field(default=(), metadata={"doc": "Fixed values that are appended after these."})
+    values: tuple[Any, ...] = field(default=(), metadata={"doc": "Fixed values to append after those of `fields`."})
     ignore_empty_values: bool = field(default=False, metadata={"doc": "Whether empty texts and nulls are skipped."})
     allow_duplicate: bool = field(
-        default=True, metadata={"doc": "Whether a value is appended that the list already contains."}
+        default=True, metadata={"doc": "Whether a value that the list already contains is appended again."}
     )
     ignore_missing: bool = field(default=False, metadata=IGNORE_MISSING)
     fail_on_error: bool = field(default=True, metadata=FAIL_ON_ERROR)

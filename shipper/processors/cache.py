@@ -1,4 +1,4 @@
-"""`cache`: values of events that other events get, by a key that both have."""
+"""`cache`: keeps values of events under a key, and adds them to other events with that key."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -13,12 +13,14 @@ from log_shipper.shipper.processor.events import Event
 from log_shipper.shipper.processor.field_by_field import value_of
 from log_shipper.shipper.processor.fields import MISSING, ProcessorError, path_of
 
-_KEY: dict[str, Any] = {"check": not_blank, "doc": "The field with the key, which is a text."}
+_KEY: dict[str, Any] = {"check": not_blank, "doc": "The field with the key, a text."}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryBackendConfig:
-    id: str = field(metadata={"check": not_blank, "doc": "The cache's name; processors with the same name share it."})
+    id: str = field(
+        metadata={"check": not_blank, "doc": "The name of the cache; processors with the same name share it."}
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,14 +28,14 @@ class FileBackendConfig:
     id: str = field(
         metadata={
             "check": not_blank,
-            "doc": "The cache's name, and that of its file in path.data; processors with the same name share it.",
+            "doc": "The name of the cache and of its file in path.data; processors with the same name share it.",
         }
     )
     write_interval: Duration = field(
         default=0.0,
         metadata={
-            "doc": "How often the file is written while the shipper runs; 0 for only when it stops, so that a crash "
-            "takes what was put since the start.",
+            "doc": "How often the file is written. With 0 it is written only at shutdown, and a crash loses "
+            "the values put since the start.",
             "unit": "seconds",
         },
     )
@@ -42,18 +44,20 @@ class FileBackendConfig:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheBackendConfig:
     ignored: ClassVar = {"eviction_effort": "entries that have expired are all removed"}
-    memory: MemoryBackendConfig | None = field(default=None, metadata={"doc": "A cache that is empty at each start."})
-    file: FileBackendConfig | None = field(default=None, metadata={"doc": "A cache that is kept in a file."})
+    memory: MemoryBackendConfig | None = field(
+        default=None, metadata={"doc": "A cache in memory, empty at each start."}
+    )
+    file: FileBackendConfig | None = field(default=None, metadata={"doc": "A cache in a file."})
     capacity: int = field(
         default=0,
         metadata={
-            "doc": "The most entries; those that expire first are removed for new ones. Without a limit when 0; "
-            "`max_bytes` holds in any case.",
+            "doc": "The maximum number of entries; those that expire first are removed for new ones. No "
+            "limit when 0, except `max_bytes`.",
         },
     )
     max_bytes: Size = field(
         default=64 * 1024**2,
-        metadata={"doc": "The most memory that keys and values take, about.", "unit": "bytes", "min": 1024},
+        metadata={"doc": "The approximate maximum memory of keys and values.", "unit": "bytes", "min": 1024},
     )
 
     def check(self) -> Iterator[Finding]:
@@ -61,7 +65,7 @@ class CacheBackendConfig:
             yield "", "needs one of 'memory.id' and 'file.id'" + ("" if self.memory is None else ", not both")
 
     def cache(self, caches: Caches) -> Cache:
-        """Raises StartError for a file that cannot be used."""
+        """Return the cache. Raises StartError if its file cannot be used."""
         if self.file is not None:
             return caches.in_file(self.file.id, self.file.write_interval)
         assert self.memory is not None, "the configuration was checked"
@@ -71,7 +75,7 @@ class CacheBackendConfig:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CachePutConfig:
     key_field: str = field(metadata=_KEY)
-    value_field: str = field(metadata={"check": not_blank, "doc": "The field with the value."})
+    value_field: str = field(metadata={"check": not_blank, "doc": "The field with the value to keep."})
     ttl: Duration = field(metadata={"doc": "How long the value is kept.", "unit": "seconds"})
 
 
@@ -88,23 +92,23 @@ class CacheDeleteConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheConfig(ProcessorConfig):
-    """Keeps a value of an event under a key (`put`), adds it to other events (`get`), or removes it (`delete`). The
-    order of the events decides: one after the other passes from the first to the last processor of a cache, unless a
-    `dns` is between these."""
+    """Keeps a value of an event under a key (`put`), adds it to other events (`get`), or removes it (`delete`). Events
+    are processed in order: each passes all processors of a cache before the next event does, unless a `dns` is between
+    them."""
 
     name: ClassVar = "cache"
     example: ClassVar = "cache: {backend.memory.id: users, get: {key_field: user.id, target_field: user.name}}"
     backend: CacheBackendConfig = field(
-        metadata={"doc": "Where values are kept.", "missing": "name backend.memory.id or backend.file.id"}
+        metadata={"doc": "Where the values are kept.", "missing": "name backend.memory.id or backend.file.id"}
     )
-    put: CachePutConfig | None = field(default=None, metadata={"doc": "Keeps the value of a field."})
+    put: CachePutConfig | None = field(default=None, metadata={"doc": "Keeps the value of a field under a key."})
     get: CacheGetConfig | None = field(default=None, metadata={"doc": "Writes the value of a key to a field."})
     delete: CacheDeleteConfig | None = field(default=None, metadata={"doc": "Removes a key and its value."})
     ignore_missing: bool = field(
-        default=True, metadata={"doc": "Whether an event without the fields of the key or value is not an error."}
+        default=True, metadata={"doc": "Whether a missing key or value field is not an error."}
     )
     ignore_failure: bool = field(
-        default=False, metadata={"doc": "Whether a key without a value, and any other error of an event, is ignored."}
+        default=False, metadata={"doc": "Whether all errors are ignored, such as a key without a value."}
     )
     overwrite_keys: bool = field(default=False, metadata={"doc": "Whether `get` overwrites an existing field."})
 
@@ -114,7 +118,7 @@ class CacheConfig(ProcessorConfig):
             yield "", "needs one of 'put', 'get' and 'delete'" + (f", not {' and '.join(given)}" if given else "")
 
     def build(self, context: ProcessorContext) -> EventProcessor:
-        """Raises StartError for a file that cannot be used."""
+        """Return the processor. Raises StartError if the cache file cannot be used."""
         cache = self.backend.cache(context.caches)
         if self.put is not None:
             cache.limit(self.backend.capacity, self.backend.max_bytes)
@@ -126,9 +130,9 @@ class CacheConfig(ProcessorConfig):
 
 
 class _Keyed:
-    """What the three have in common."""
+    """The common part of put, get and delete."""
 
-    touches = None  # what they do depends on other events, so it is never shared by those of a file
+    touches = None  # depends on other events, so the result is never shared by the events of a file
 
     def __init__(self, key_field: str, cache: Cache, *, ignore_missing: bool) -> None:
         self._key = path_of(key_field)
@@ -137,7 +141,7 @@ class _Keyed:
         self._ignore_missing = ignore_missing
 
     def _key_of(self, event: Event) -> str | None:
-        """Return the event's key; None if it is missing and that is not an error. Raises ProcessorError."""
+        """Return the key of the event; None if it may be missing and is. Raises ProcessorError."""
         key: Any = value_of(event, self._key, ignore_missing=self._ignore_missing)
         if key is MISSING:
             return None

@@ -1,7 +1,7 @@
-"""`community_id`: the Community ID of a flow (version 1 of the specification, github.com/corelight/community-id-spec).
+"""`community_id`: the Community ID of a network flow (version 1, github.com/corelight/community-id-spec).
 
-Both directions of a flow have the same id, so the lower end comes first. ICMP has no ports: the type of a message and
-the type of its answer take their place, or type and code where there is no answer, and then the order stays.
+Both directions of a flow have the same id, so its ends are sorted. ICMP has no ports: the message type and the type of
+its answer take their place; without an answer, type and code are used and the ends are not sorted.
 """
 
 import base64
@@ -21,23 +21,21 @@ from log_shipper.shipper.processor.fields import MISSING, path_of, roots
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowFieldsConfig:
-    source_ip: str = field(default="source.ip", metadata={"doc": "The field with the source's address."})
-    source_port: str = field(default="source.port", metadata={"doc": "The field with the source's port."})
-    destination_ip: str = field(default="destination.ip", metadata={"doc": "The field with the destination's address."})
-    destination_port: str = field(
-        default="destination.port", metadata={"doc": "The field with the destination's port."}
-    )
-    iana_number: str = field(default="network.iana_number", metadata={"doc": "The field with the protocol's number."})
+    source_ip: str = field(default="source.ip", metadata={"doc": "The field with the source address."})
+    source_port: str = field(default="source.port", metadata={"doc": "The field with the source port."})
+    destination_ip: str = field(default="destination.ip", metadata={"doc": "The field with the destination address."})
+    destination_port: str = field(default="destination.port", metadata={"doc": "The field with the destination port."})
+    iana_number: str = field(default="network.iana_number", metadata={"doc": "The field with the protocol number."})
     transport: str = field(
-        default="network.transport", metadata={"doc": "The field with the protocol's name, where there is no number."}
+        default="network.transport", metadata={"doc": "The field with the protocol name, used if there is no number."}
     )
-    icmp_type: str = field(default="icmp.type", metadata={"doc": "The field with the type of an ICMP message."})
-    icmp_code: str = field(default="icmp.code", metadata={"doc": "The field with the code of an ICMP message."})
+    icmp_type: str = field(default="icmp.type", metadata={"doc": "The field with the ICMP type."})
+    icmp_code: str = field(default="icmp.code", metadata={"doc": "The field with the ICMP code."})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommunityIdConfig(ProcessorConfig):
-    """Computes the Community ID of a network flow, by which records of other programs are correlated."""
+    """Adds the Community ID of a network flow, which correlates it with records of other programs."""
 
     name: ClassVar = "community_id"
     example: ClassVar = """
@@ -48,13 +46,13 @@ class CommunityIdConfig(ProcessorConfig):
     """
     fields: FlowFieldsConfig = field(
         default_factory=FlowFieldsConfig,
-        metadata={"doc": "The fields that describe the flow; those of ECS when absent."},
+        metadata={"doc": "The fields that describe the flow; the ECS fields when absent."},
     )
     target: str = field(
-        default="network.community_id", metadata={"check": not_blank, "doc": "The field that it is written to."}
+        default="network.community_id", metadata={"check": not_blank, "doc": "The field that the id is written to."}
     )
     seed: int = field(
-        default=0, metadata={"doc": "A seed, for ids that differ from those of others.", "min": 0, "max": 65535}
+        default=0, metadata={"doc": "A seed, to make ids differ from those of other systems.", "min": 0, "max": 65535}
     )
 
     def build(self, _: ProcessorContext) -> EventProcessor:
@@ -90,7 +88,7 @@ _NUMBER = re.compile(r"0[xX][0-9a-fA-F]{1,16}|[0-9]{1,19}")
 
 
 class CommunityId:
-    """An event that does not describe a flow, or has an id already, is not changed, without an error."""
+    """Leaves an event that does not describe a flow, or has an id, unchanged, without an error."""
 
     def __init__(self, config: CommunityIdConfig) -> None:
         fields = config.fields
@@ -129,7 +127,7 @@ class CommunityId:
 
 
 def community_id(source: bytes, destination: bytes, protocol: int, ports: tuple[int, int] | None, seed: int) -> str:
-    """Return the id of a flow; for ICMP, `ports` are the type and the code of the message."""
+    """Return the id of a flow; for ICMP, `ports` are type and code of the message."""
     one_way = False
     if ports is not None and protocol in _ANSWERS:
         answer = _ANSWERS[protocol].get(ports[0])

@@ -1,4 +1,4 @@
-"""`convert`: values of another type."""
+"""`convert`: converts values to another type."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -16,10 +16,12 @@ from log_shipper.shipper.processor.fields import MISSING, ProcessorError, path_o
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversionConfig:
-    source: str = field(metadata={"key": "from", "check": not_blank, "doc": "The field."})
-    to: str = field(default="", metadata={"doc": "Where the result is written; the field itself when absent."})
+    source: str = field(metadata={"key": "from", "check": not_blank, "doc": "The field to convert."})
+    to: str = field(
+        default="", metadata={"doc": "The field that the result is written to; the same field when absent."}
+    )
     type: Literal["", "integer", "long", "float", "double", "string", "boolean", "ip"] = field(
-        default="", metadata={"doc": "The type to convert to; the value is unchanged when absent."}
+        default="", metadata={"doc": "The type to convert to; unchanged when absent."}
     )
 
     def check(self) -> Iterator[Finding]:
@@ -34,9 +36,13 @@ class ConvertConfig(ProcessorConfig):
     name: ClassVar = "convert"
     example: ClassVar = "convert: {fields: [{from: status, type: integer}]} -> {status: '404'} -> {status: 404}"
     fields: tuple[ConversionConfig, ...] = field(metadata={"check": not_empty, "doc": "The fields to convert."})
-    tag: str = field(default="", metadata={"doc": "A name for this processor, used in its errors."})
+    tag: str = field(default="", metadata={"doc": "A name for this processor, shown in its errors."})
     mode: Literal["copy", "rename"] = field(
-        default="copy", metadata={"doc": "Whether the field is kept when the result is written elsewhere."}
+        default="copy",
+        metadata={
+            "doc": "Whether the original field is kept (copy) or removed (rename) when the result is written to "
+            "another one."
+        },
     )
     ignore_missing: bool = field(default=False, metadata=IGNORE_MISSING)
     fail_on_error: bool = field(default=True, metadata=FAIL_ON_ERROR)

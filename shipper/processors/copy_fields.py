@@ -1,4 +1,4 @@
-"""`copy_fields`: fields under further names."""
+"""`copy_fields`: copies fields."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar

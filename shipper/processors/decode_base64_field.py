@@ -1,4 +1,4 @@
-"""`decode_base64_field`: what a field has in base64."""
+"""`decode_base64_field`: decodes a field from base64."""
 
 import base64
 from dataclasses import dataclass, field
@@ -29,7 +29,7 @@ class DecodeBase64FieldConfig(ProcessorConfig):
 
 
 def _from_base64(value: Any) -> str | bytes:
-    """Decode base64 with or without padding, ignoring line ends. Raises ValueError."""
+    """Decode base64, with or without padding; line ends are ignored. Raises ValueError."""
     if not isinstance(value, str):
         raise ValueError("it is not a string")
     digits = value.rstrip("=").replace("\r", "").replace("\n", "")

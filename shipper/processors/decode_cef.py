@@ -1,4 +1,4 @@
-"""`decode_cef`: messages of security devices, also as fields of Elastic Common Schema."""
+"""`decode_cef`: parses messages in Common Event Format, also into ECS fields."""
 
 import re
 from collections.abc import Callable
@@ -21,8 +21,8 @@ from log_shipper.shipper.processor.fields import Path, ProcessorError, path_of, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecodeCefConfig(ProcessorConfig):
-    """Parses messages in Common Event Format (version 25). What precedes `CEF:` is ignored. A value that cannot be
-    parsed is an error of the event, and the others are written."""
+    """Parses messages in Common Event Format (version 25). Text before `CEF:` is ignored. A value that cannot be parsed
+    is an error of the event; all others are written."""
 
     name: ClassVar = "decode_cef"
     example: ClassVar = """
@@ -31,29 +31,27 @@ class DecodeCefConfig(ProcessorConfig):
           severity: "5", device: {vendor: acme, product: fw, version: "1.0", event_class_id: "100"},
           extensions: {sourceAddress: 10.0.0.1, sourcePort: 1232}}}
     """
-    source: str = field(
-        default="message", metadata={"key": "field", "check": not_blank, "doc": "The field that is decoded."}
-    )
+    source: str = field(default="message", metadata={"key": "field", "check": not_blank, "doc": "The field to decode."})
     target_field: str = field(
         default="cef", metadata={"doc": "The object that the result is written to; the event itself when empty."}
     )
     ecs: bool = field(
         default=True,
-        metadata={"doc": "Whether fields of Elastic Common Schema are written too, `message` among them."},
+        metadata={"doc": "Whether ECS fields are written too, including `message`."},
     )
-    timezone: Timezone = field(default="UTC", metadata={"doc": "The time zone of times that have none."})
+    timezone: Timezone = field(default="UTC", metadata={"doc": "The time zone of times without one."})
     ignore_empty_values: bool = field(
-        default=False, metadata={"doc": "Whether extensions with an empty value are left out."}
+        default=False, metadata={"doc": "Whether extensions with empty values are dropped."}
     )
     ignore_missing: bool = field(default=False, metadata=IGNORE_MISSING)
     ignore_failure: bool = field(default=False, metadata=IGNORE_FAILURE)
-    id: str = field(default="", metadata={"doc": "A name for this processor, for readers of the configuration."})
+    id: str = field(default="", metadata={"doc": "A name for this processor, not used by the shipper."})
 
     def build(self, context: ProcessorContext) -> EventProcessor:
         return DecodeCef(self, context.clock)
 
 
-# Fields of Elastic Common Schema, by part of the header and by full name of the extension, as Filebeat writes them.
+# ECS fields by header part and by full extension name, as in Filebeat.
 _HEADER_FIELDS = {
     "device.vendor": "observer.vendor",
     "device.product": "observer.product",
@@ -143,7 +141,7 @@ def _mac(value: str) -> str:
     return value.upper().replace(":", "-")
 
 
-# Values that differ in Elastic Common Schema; None is not written. They raise ValueError.
+# Conversions to ECS values; None is not written. They raise ValueError.
 _IN_ECS: dict[str, Callable[[Any], Any]] = {
     "agentMacAddress": _mac,
     "destinationMacAddress": _mac,
@@ -157,7 +155,7 @@ _IN_ECS: dict[str, Callable[[Any], Any]] = {
 
 
 class DecodeCef:
-    touches = None  # fields of the message's own choosing
+    touches = None  # the message determines the fields
 
     def __init__(self, config: DecodeCefConfig, clock: Clock) -> None:
         self._config = config
@@ -181,7 +179,7 @@ class DecodeCef:
             raise ProcessorError("; ".join(message.wrong))
 
     def _converted(self, message: CefMessage) -> Doc:
-        """Return the extensions by their full names, as their types."""
+        """Return the converted extensions by full name."""
         values: Doc = {}
         for key, text in message.extensions.items():
             name, convert = self._extensions.get(key.lower(), (key, str))

@@ -1,7 +1,7 @@
-"""`decode_csv_fields`: splits records of comma-separated values.
+"""`decode_csv_fields`: parses comma-separated values.
 
-The rules are those of Go's reader with "lazy quotes", as in Filebeat: a quote within a value is part of it, and a quote
-in a quoted value ends it only before a separator or the end. Python's module has other rules.
+The rules are those of Go's reader with "lazy quotes", as in Filebeat: a quote inside an unquoted value is part of it,
+and a quote in a quoted value ends it only before a separator or the end. Python's csv module has other rules.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ def _separator(text: str) -> Iterator[Finding]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecodeCsvFieldsConfig(ProcessorConfig):
-    """Parses fields as records of comma-separated values."""
+    """Parses fields with comma-separated values into lists."""
 
     name: ClassVar = "decode_csv_fields"
     example: ClassVar = """
@@ -33,9 +33,7 @@ class DecodeCsvFieldsConfig(ProcessorConfig):
           -> {message: 'GET,"a,b",200', csv: [GET, "a,b", "200"]}
     """
     strict: ClassVar = True
-    fields: dict[str, str] = field(
-        metadata={"doc": "The field that the list of values is written to, by the field that is parsed."}
-    )
+    fields: dict[str, str] = field(metadata={"doc": "The target field of the list of values, by the field to parse."})
     separator: str = field(default=",", metadata={"doc": "The character between values.", "check": _separator})
     ignore_missing: bool = field(default=False, metadata=IGNORE_MISSING)
     overwrite_keys: bool = field(default=False, metadata={"doc": "Whether an existing target is overwritten."})
@@ -71,7 +69,7 @@ def _step(config: DecodeCsvFieldsConfig, source: Path, target: Path) -> Step:
 
 
 def record(text: str, separator: str, *, trim: bool = False) -> list[str] | None:
-    """Return the values of the first record that is not empty; None if there is none."""
+    """Return the values of the first non-empty record; None if there is none."""
     lines = text.replace("\r\n", "\n").lstrip("\n")
     if not lines:
         return None
@@ -82,7 +80,7 @@ def record(text: str, separator: str, *, trim: bool = False) -> list[str] | None
 
 
 class _Record:
-    """The text is read once from left to right; `_end` is the end of the line that the position is in."""
+    """A record, read once from left to right; `_end` is the end of the current line."""
 
     def __init__(self, text: str, separator: str, trim: bool) -> None:
         self._text = text
@@ -104,7 +102,7 @@ class _Record:
         return values
 
     def _bare(self) -> tuple[str, bool]:
-        """Return the value, and True if a separator follows it."""
+        """Return the value, and whether a separator follows it."""
         start = self._position
         end = self._text.find(self._separator, start, self._end)
         if end < 0:

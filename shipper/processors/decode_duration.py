@@ -1,4 +1,4 @@
-"""`decode_duration`: a duration as a number."""
+"""`decode_duration`: converts a duration to a number."""
 
 import re
 from dataclasses import dataclass, field
@@ -13,11 +13,11 @@ from log_shipper.shipper.processor.fields import Path, path_of, roots
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecodeDurationConfig(ProcessorConfig):
-    """Converts a duration in Go's notation to a number; any other value stays as it is."""
+    """Converts a duration in Go's notation to a number; any other value is not changed."""
 
     name: ClassVar = "decode_duration"
     example: ClassVar = "decode_duration: {field: took, format: seconds} -> {took: 1m30s} -> {took: 90.0}"
-    source: str = field(metadata={"key": "field", "check": not_blank, "doc": "The field, as in 1m30s."})
+    source: str = field(metadata={"key": "field", "check": not_blank, "doc": "The field, with a value such as 1m30s."})
     format: Literal["milliseconds", "seconds", "minutes", "hours"] = field(
         default="milliseconds", metadata={"doc": "The unit of the number."}
     )
@@ -43,7 +43,7 @@ _UNITS = {"milliseconds": 10**6, "seconds": 10**9, "minutes": 60 * 10**9, "hours
 
 
 class DecodeDuration:
-    """A missing field, or a value that is not a duration, is not changed, without an error, as in Filebeat."""
+    """Leaves a missing field, or a value that is not a duration, unchanged, without an error, as Filebeat does."""
 
     def __init__(self, config: DecodeDurationConfig) -> None:
         self._path: Path = path_of(config.source)
@@ -58,7 +58,7 @@ class DecodeDuration:
 
 
 def duration(text: str) -> int | None:
-    """Return nanoseconds of Go's notation (1h2m3.5s); None if it is not a duration, or does not fit in 64 bits."""
+    """Return the nanoseconds of Go's notation (1h2m3.5s); None if it is not a duration, or does not fit in 64 bits."""
     if len(text) > _MAX_DURATION_LENGTH or not _DURATION.fullmatch(text):
         return None
     total = 0

@@ -1,5 +1,5 @@
-"""`decode_json_fields`: replaces texts of JSON by their values. The rules for the root of an event are shared with the
-parser `ndjson` (shipper/formats/json_fields.py)."""
+"""`decode_json_fields`: decodes fields with JSON. The rules for the root of an event are shared with the parser
+`ndjson` (shipper/formats/json_fields.py)."""
 
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -18,7 +18,7 @@ from log_shipper.shipper.processor.fields import Path, ProcessorError, dotted, p
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecodeJsonFieldsConfig(ProcessorConfig):
-    """Parses fields that contain JSON."""
+    """Decodes fields that contain JSON."""
 
     name: ClassVar = "decode_json_fields"
     example: ClassVar = """
@@ -26,31 +26,33 @@ class DecodeJsonFieldsConfig(ProcessorConfig):
           -> {message: '{"level":"warn","user":"ann"}', level: warn, user: ann}
     """
     strict: ClassVar = True
-    fields: tuple[str, ...] = field(metadata={"check": without_blanks, "doc": "The fields."})
+    fields: tuple[str, ...] = field(metadata={"check": without_blanks, "doc": "The fields to decode."})
     process_array: bool = field(
-        default=False, metadata={"doc": "Whether max_depth also applies to texts that contain, or are in, arrays."}
+        default=False, metadata={"doc": "Whether texts that contain arrays, or are in arrays, are decoded too."}
     )
     max_depth: int = field(
-        default=1, metadata={"doc": "How many levels of JSON within texts of JSON are decoded.", "min": 1, "max": 100}
+        default=1, metadata={"doc": "The maximum depth of nested JSON texts that are decoded.", "min": 1, "max": 100}
     )
     target: str | None = field(
         default=None,
-        metadata={"doc": "Where the result is written; the same field when absent, the event itself when empty."},
+        metadata={
+            "doc": "The field that the result is written to; the same field when absent, the event itself when empty."
+        },
     )
     overwrite_keys: bool = field(
-        default=False, metadata={"doc": "With an empty target: whether existing fields are overwritten."}
+        default=False, metadata={"doc": "Whether existing fields are overwritten; with an empty target."}
     )
     expand_keys: bool = field(
-        default=False, metadata={"doc": "With an empty target: whether keys with dots are expanded into objects."}
+        default=False, metadata={"doc": "Whether dotted keys are expanded into objects; with an empty target."}
     )
     add_error_key: bool = field(
         default=False,
         metadata={
-            "doc": "Whether an event whose field is not JSON gets an error: error.message, error.field and error.data, "
-            "the first 1,000 characters of the field."
+            "doc": "Whether a field that is not JSON sets error.message, error.field and error.data, the "
+            "first 1,000 characters of the field."
         },
     )
-    document_id: str = field(default="", metadata={"doc": "A key whose text is moved to @metadata._id."})
+    document_id: str = field(default="", metadata={"doc": "A key whose text value is moved to @metadata._id."})
 
     def may_set(self, root: str) -> bool:
         return self.target == "" or (self.target or "").partition(".")[0] == root
@@ -60,7 +62,7 @@ class DecodeJsonFieldsConfig(ProcessorConfig):
 
 
 _ID: Path = ("@metadata", "_id")
-MAX_DATA = 1000  # characters of a text that is no JSON, in error.data
+MAX_DATA = 1000  # characters of an undecodable text in error.data
 
 
 class _SkippedError(ShipperError):
@@ -98,7 +100,7 @@ class DecodeJsonFields:
             self._metrics.processor_failures += 1
 
     def _decode(self, event: Event, path: Path, text: str) -> list[str]:
-        """Decode one field. Return what was wrong, in words."""
+        """Decode one field. Return the problems."""
         try:
             value = self._value(text, self._depth)
             if self._depth > 1 and _deeper_than(value, DEEPEST):
@@ -128,7 +130,7 @@ class DecodeJsonFields:
         return merge_at_root(event, fields, overwrite=self._overwrite)
 
     def _value(self, text: str, depth: int) -> Any:
-        """Return the value of a JSON text, decoded up to this depth. Raises NotJsonError, _SkippedError."""
+        """Return the value of a JSON text, decoded to this depth. Raises NotJsonError, _SkippedError."""
         value = parse(text)
         if depth == 1:
             return value
@@ -142,7 +144,7 @@ class DecodeJsonFields:
         return value
 
     def _inner(self, value: Any, depth: int) -> Any:
-        """Return the object or array in a text of JSON; otherwise the value itself."""
+        """Return the object or array that a JSON text contains, or the value itself."""
         if not isinstance(value, str):
             return value
         stripped = value.strip()

@@ -1,8 +1,8 @@
-"""`decode_xml`: an XML document as objects.
+"""`decode_xml`: decodes an XML document into objects.
 
-A line of a log is hostile input. Expat gets the whole text at once, resolves nothing from outside, and is stopped at a
-document type that declares anything: without that no entity can be expanded, and no attribute has a default. Depth and
-number of nodes are bounded, because an empty element takes 4 bytes and its object some hundred.
+A log line is hostile input. Expat gets the whole text at once, resolves nothing external, and stops at a document type
+with declarations, without which no entity can be expanded and no attribute has a default. Depth and number of nodes are
+bounded: an empty element takes 4 bytes, its object some hundred.
 """
 
 from dataclasses import dataclass, field
@@ -26,8 +26,8 @@ TIMES_THE_BYTES, BYTES_OF_A_NODE = 40, 400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecodeXmlConfig(ProcessorConfig):
-    """Parses a field that contains XML. Entities are not expanded: a document that declares its own is an error of the
-    event, as is one of more than 200 levels or 100,000 elements and attributes."""
+    """Decodes a field that contains XML. Entities are not expanded: a document that declares its own is an error, as is
+    one with more than 200 levels or 100,000 elements and attributes."""
 
     name: ClassVar = "decode_xml"
     example: ClassVar = """
@@ -35,20 +35,22 @@ class DecodeXmlConfig(ProcessorConfig):
           -> {message: '<order id="7"><item>tea</item></order>', xml: {order: {id: "7", item: tea}}}
     """
     strict: ClassVar = True
-    source: str = field(
-        default="message", metadata={"key": "field", "check": not_blank, "doc": "The field that is decoded."}
-    )
+    source: str = field(default="message", metadata={"key": "field", "check": not_blank, "doc": "The field to decode."})
     target_field: str | None = field(
         default=None,
-        metadata={"doc": "Where the result is written; the same field when absent, the event itself when empty."},
+        metadata={
+            "doc": "The field that the result is written to; the same field when absent, the event itself when empty."
+        },
     )
     overwrite_keys: bool = field(
-        default=True, metadata={"doc": "With an empty target_field: whether existing fields are overwritten."}
+        default=True, metadata={"doc": "Whether existing fields are overwritten; with an empty target_field."}
     )
     to_lower: bool = field(
-        default=True, metadata={"doc": "Whether the names of elements and attributes are changed to lower case."}
+        default=True, metadata={"doc": "Whether names of elements and attributes are converted to lower case."}
     )
-    document_id: str = field(default="", metadata={"doc": "An element or attribute that is moved to @metadata._id."})
+    document_id: str = field(
+        default="", metadata={"doc": "An element or attribute whose value is moved to @metadata._id."}
+    )
     ignore_missing: bool = field(default=False, metadata=IGNORE_MISSING)
     ignore_failure: bool = field(default=False, metadata=IGNORE_FAILURE)
 
@@ -93,9 +95,9 @@ class DecodeXml:
 
 
 def parse_xml(text: str, *, to_lower: bool) -> Doc:
-    """Return the root element by its name. An element with attributes or elements is an object, whose text is `#text`;
-    another one is its text. Names that occur again become lists. Raises ExpatError, ValueError."""
-    # A declared encoding does not hold any more: the file was decoded when it was read.
+    """Return the root element by name. An element with attributes or children is an object, with its text in `#text`;
+    any other element is its text. Repeated names become lists. Raises ExpatError, ValueError."""
+    # The declared encoding no longer applies: the file was decoded when it was read.
     parser = expat.ParserCreate("utf-8")
     tree = _Tree(to_lower)
     parser.buffer_text = True
@@ -110,7 +112,7 @@ def parse_xml(text: str, *, to_lower: bool) -> Doc:
 
 
 class _Tree:
-    """Builds the objects. `_open` has the elements from the root to the current one, each with the texts in it."""
+    """Builds the objects. `_open`: the elements from the root to the current one, each with its texts."""
 
     def __init__(self, to_lower: bool) -> None:
         self.root: Doc = {}

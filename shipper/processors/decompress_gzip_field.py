@@ -1,4 +1,4 @@
-"""`decompress_gzip_field`: what a field has in gzip."""
+"""`decompress_gzip_field`: decompresses a gzip field."""
 
 import zlib
 from dataclasses import dataclass, field
@@ -10,10 +10,10 @@ from log_shipper.shipper.processor.base import EventProcessor, ProcessorContext
 from log_shipper.shipper.processor.one_field import OneFieldConfig, field_decoder, text_where_possible
 
 _GZIP = 16 + zlib.MAX_WBITS
-# After each member zlib copies the remaining input, which takes quadratic time in a large field with many members.
+# zlib copies the remaining input after each member: quadratic time for a large field with many members.
 _CHUNK = 16 * 1024
 _MAX_MEMBERS = 100_000  # each takes time, even an empty one
-DEFLATE = 1032  # the most bytes that one byte of deflate stands for: two bits are a copy of up to 258 bytes
+DEFLATE = 1032  # the maximum output bytes per input byte of deflate: two bits are a copy of up to 258 bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,7 @@ class DecompressGzipFieldConfig(ProcessorConfig):
     max_bytes: Size = field(
         default=10 * 1024 * 1024,
         metadata={
-            "doc": "The largest decompressed value; a larger one is an error of the event, which is still shipped.",
+            "doc": "The maximum decompressed size; a larger value is an error, and the event is shipped unchanged.",
             "unit": "bytes",
             "min": 1,
         },
@@ -52,7 +52,7 @@ class DecompressGzipFieldConfig(ProcessorConfig):
 
 
 def _from_gzip(value: Any, most: int) -> str | bytes:
-    """Decompress all members, up to `most` bytes. Raises ValueError."""
+    """Decompress all members, to at most `most` bytes. Raises ValueError."""
     if not isinstance(value, str | bytes):
         raise ValueError("it is not a string")
     packed = memoryview(value.encode("utf-8", "replace") if isinstance(value, str) else value)

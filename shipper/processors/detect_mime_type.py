@@ -1,6 +1,6 @@
-"""`detect_mime_type`: the MIME type of the content of a field.
+"""`detect_mime_type`: detects the MIME type of a field.
 
-In the order of Filebeat: by the magic numbers of `filetype` (the same tables), then as a browser does
+As in Filebeat: first by the magic numbers of `filetype` (the same tables), then as browsers do
 (mimesniff.spec.whatwg.org); plain text may then be JSON or XML.
 """
 
@@ -29,9 +29,9 @@ class DetectMimeTypeConfig(ProcessorConfig):
         detect_mime_type: {field: body, target: type} -> {body: '%PDF-1.7'}
           -> {body: '%PDF-1.7', type: application/pdf}
     """
-    source: str = field(metadata={"key": "field", "check": not_blank, "doc": "The field."})
+    source: str = field(metadata={"key": "field", "check": not_blank, "doc": "The field to examine."})
     target: str = field(
-        metadata={"check": not_blank, "doc": "Where the type is written; an unknown type is not written."}
+        metadata={"check": not_blank, "doc": "The field that the type is written to; an unknown type is not written."}
     )
 
     def check(self) -> Iterator[Finding]:
@@ -78,7 +78,7 @@ class DetectMimeType:
 
 
 def mime_type(data: bytes) -> str | None:
-    """Return the MIME type, None if it is unknown."""
+    """Return the MIME type; None if it is unknown."""
     for magic, kind in _OTHERS.items():
         if data.startswith(magic):
             return kind
@@ -111,7 +111,8 @@ def _encoded(data: bytes) -> str | None:
 
 
 def _is_xml(data: bytes) -> bool:
-    """True if the data begins with a complete element. Own entities are rejected: they can expand to any size."""
+    """Return True if the data begins with a complete element. Custom entities are rejected: they can expand to any
+    size."""
     if data.lstrip()[:1] != b"<" or b"<!ENTITY" in data:
         return False
     try:

@@ -1,8 +1,8 @@
-"""`dissect`: splits a text at the literal texts between keys.
+"""`dissect`: splits a text at fixed delimiters.
 
-The tokenizer becomes one regular expression of possessive parts: each takes everything up to the next occurrence of its
-literal text, and never backtracks. So matching is linear, and gives the same result as a search for one literal text
-after the other, in half the time.
+The tokenizer becomes one regular expression of possessive parts: each matches up to the next delimiter and never
+backtracks. So matching takes linear time and gives the result of a search for one delimiter after the other, in half
+the time.
 """
 
 import re
@@ -29,16 +29,14 @@ def _tokenizer(text: str) -> Iterator[Finding]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DissectConfig(ProcessorConfig):
-    """Splits a text at the literal parts of a tokenizer."""
+    """Splits a text at the delimiters of a tokenizer."""
 
     name: ClassVar = "dissect"
     example: ClassVar = """
         dissect: {tokenizer: '%{method} %{path} %{status|integer}', target_prefix: http} -> {message: GET /cart 200}
           -> {message: GET /cart 200, http: {method: GET, path: /cart, status: 200}}
     """
-    tokenizer: str = field(
-        metadata={"doc": "Literal text with %{keys}, each of which becomes a field.", "check": _tokenizer}
-    )
+    tokenizer: str = field(metadata={"doc": "Delimiters and %{keys}; each key becomes a field.", "check": _tokenizer})
     source: str = field(
         default="message", metadata={"key": "field", "doc": "The field with the text.", "check": not_blank}
     )
@@ -47,11 +45,11 @@ class DissectConfig(ProcessorConfig):
     )
     ignore_failure: bool = field(
         default=False,
-        metadata={"doc": "Whether a text that does not match is not an error; it is flagged in any case."},
+        metadata={"doc": "Whether a text that does not match is not an error; log.flags is set in any case."},
     )
     overwrite_keys: bool = field(default=False, metadata={"doc": "Whether existing fields are overwritten."})
     trim_values: Literal["none", "left", "right", "all"] = field(
-        default="none", metadata={"doc": "On which side the characters of trim_chars are removed from values."}
+        default="none", metadata={"doc": "The sides on which the characters of trim_chars are removed from values."}
     )
     trim_chars: str = field(default=" ", metadata={"doc": "The characters to remove."})
 
@@ -60,7 +58,7 @@ class DissectConfig(ProcessorConfig):
 
 
 PARSING_ERROR = "dissect_parsing_error"
-# A name from a text is not split into more nested objects than this: a text could otherwise create any number.
+# A name from a text is split into at most this many objects: a text could otherwise create any number.
 _DEEPEST = 16
 _STRIP = {"left": str.lstrip, "right": str.rstrip, "all": str.strip}
 
@@ -77,7 +75,7 @@ class Dissect:
         self._match = re.compile(_expression(keys), re.DOTALL).match
         self._resolve = None if _simple(kept) else Resolve(kept)
         self._conversions = [FROM_TEXT.get(key.type) for key in kept] if any(key.type for key in kept) else None
-        # The names of `&` keys come from the text.
+        # `&` keys take their names from the text.
         self._dynamic = any(key.kind == "indirect" for key in kept)
         names = list(dict.fromkeys(key.name for key in kept if key.kind in ("plain", "append")))
         paths = [(*self._prefix, *path_of(name)) for name in names]
@@ -118,14 +116,14 @@ class Dissect:
 
 
 class Resolve:
-    """Returns values by name, for keys that are appended to each other, or are the names of each other."""
+    """Resolves keys that are appended to each other, or that name each other; returns the values by name."""
 
     def __init__(self, keys: Sequence[Key]) -> None:
         self._steps = sorted(enumerate(keys), key=lambda step: step[1].order)
         self._names = list(dict.fromkeys(key.name for key in keys if key.kind in ("plain", "append")))
 
     def __call__(self, values: Sequence[str]) -> dict[str, Any]:
-        # In the order of the tokenizer, whatever the order of appending.
+        # In the order of the tokenizer, not of appending.
         named: dict[str, Any] = dict.fromkeys(self._names, "")
         taken: dict[str, str] = {}
         types: dict[str, str] = {}
@@ -143,7 +141,7 @@ class Resolve:
 
 
 def _simple(keys: Sequence[Key]) -> bool:
-    """True if every key is a value of its own."""
+    """Return True if each key has its own value."""
     return all(key.kind == "plain" for key in keys) and len({key.name for key in keys}) == len(keys)
 
 
@@ -154,7 +152,7 @@ def _expression(keys: Sequence[Key]) -> str:
 def _part(key: Key) -> str:
     opening = "(?:" if key.kind == "skip" else "("
     literal = re.escape(key.after)
-    # Padding is the repeated character of the literal text, as in Filebeat: ", " is never padding.
+    # Padding repeats the delimiter if that is one character, as in Filebeat: ", " is never padding.
     padding = f"{re.escape(key.after[0])}*+" if key.padded and len(set(key.after)) == 1 else ""
     if key.length:
         end = r"\Z" if key.last else ""
@@ -162,7 +160,7 @@ def _part(key: Key) -> str:
     if key.last:
         return f"{opening}.*+)"
     if not key.after:
-        return f"{opening})"  # nothing is between it and the next key, so it takes nothing
+        return f"{opening})"  # no delimiter before the next key: it matches nothing
     if len(key.after) == 1:
         return f"{opening}[^{literal}]*+){literal}{padding}"
     return f"(?>{opening}.*?){literal}){padding}"

@@ -1,8 +1,7 @@
-"""`dns`: names of addresses, addresses of names.
+"""`dns`: looks up names of addresses, or addresses of names.
 
-Look-ups run on threads; events wait as long as answers come in, but without any no longer than `timeout` for each name
-server. So a name server that is down costs this once, and then the failure is cached; one that is busy with very many
-queries may answer all of them.
+Look-ups run on threads. Events wait as long as answers arrive, and without any at most `timeout` per name server. So an
+unavailable name server costs this once, and the failure is cached; one that is busy may answer any number of queries.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _KINDS = {"a": "A", "aaaa": "AAAA", "ptr": "PTR", "reverse": "PTR", "txt": "TXT"
 
 
 def parse_kind(text: str) -> str:
-    """Return the type of record. Raises ValueError."""
+    """Return the record type. Raises ValueError."""
     kind = _KINDS.get(text.lower())
     if kind is None:
         raise ValueError(f"{text!r} must be one of: reverse (or PTR), A, AAAA, TXT")
@@ -42,24 +41,26 @@ class DnsConfig(ProcessorConfig):
         metadata={"key": "type", "doc": "The type of query: reverse (or PTR), A, AAAA, TXT."}
     )
     fields: dict[str, str] = field(
-        metadata={"doc": "The field that the answer is written to, by the field with the address (or the name)."}
+        metadata={"doc": "The target field of the answer, by the field with the address (or name)."}
     )
     action: Literal["append", "replace"] = field(
-        default="append", metadata={"doc": "What happens to an existing target."}
+        default="append", metadata={"doc": "Whether the answer is appended to an existing target or replaces it."}
     )
     nameservers: tuple[str, ...] = field(
         default=(),
         metadata={
-            "doc": "Name servers in order of preference, as address or address:port; those of /etc/resolv.conf when "
-            "absent."
+            "doc": "Name servers in order of preference, as address or address:port; those of "
+            "/etc/resolv.conf when absent."
         },
     )
-    timeout: Duration = field(default=0.5, metadata={"doc": "How long to wait for an answer of each name server."})
-    transport: Literal["udp", "tls"] = field(default="udp", metadata={"doc": "tls is DNS over TLS, port 853."})
-    tag_on_failure: tuple[str, ...] = field(default=(), metadata={"doc": "Tags for an event with a failed lookup."})
+    timeout: Duration = field(default=0.5, metadata={"doc": "How long to wait for each name server."})
+    transport: Literal["udp", "tls"] = field(
+        default="udp", metadata={"doc": "Plain DNS (udp), or DNS over TLS (tls) on port 853."}
+    )
+    tag_on_failure: tuple[str, ...] = field(default=(), metadata={"doc": "Tags for an event whose look-up fails."})
     order: Literal["kept", "free"] = field(
         default="kept",
-        metadata={"doc": "kept: later events of a file wait for a pending lookup; free: they overtake it."},
+        metadata={"doc": "Whether later events of a file wait for a pending look-up (kept) or overtake it (free)."},
     )
     success_cache: SuccessCacheConfig = field(default_factory=SuccessCacheConfig)
     failure_cache: FailureCacheConfig = field(default_factory=FailureCacheConfig)
@@ -79,7 +80,7 @@ class DnsConfig(ProcessorConfig):
                 yield f"nameservers[{index}]", str(error)
 
     def build(self, context: ProcessorContext) -> AsyncProcessor:
-        # Imported here: dnspython takes longer to load than all the others.
+        # Imported late: dnspython takes longer to load than all other modules.
         from log_shipper.shipper.processor.metadata.resolver import Resolver, Workers
 
         resolver = Resolver(self.kind, self.nameservers, self.timeout, tls=self.transport == "tls")
@@ -88,7 +89,7 @@ class DnsConfig(ProcessorConfig):
         return Dns(self, lookups, context)
 
 
-MAX_AT_ONCE = 16  # look-ups of one processor
+MAX_AT_ONCE = 16  # parallel look-ups of one processor
 TAGS: Path = ("tags",)
 Item = tuple[int, Path, Lookup]  # event, target
 
@@ -106,7 +107,7 @@ class Dns:
     def look_up(self, events: Events, indices: Sequence[int]) -> PendingDnsLookups:
         self.lookups.take_in()
         items: list[Item] = []
-        lookups: dict[str, Lookup] = {}  # most batches have few names
+        lookups: dict[str, Lookup] = {}  # most batches have few distinct names
         for source, target in self._fields:
             for index in indices:
                 name = events.get(index, source)

@@ -1,4 +1,4 @@
-"""`drop_event`: events that its condition selects, dropped."""
+"""`drop_event`: drops events."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from log_shipper.shipper.processor.events import Events
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropEventConfig(ProcessorConfig):
-    """Drops events; `when` selects them."""
+    """Drops the events that `when` selects."""
 
     name: ClassVar = "drop_event"
     example: ClassVar = "drop_event: {when.equals: {level: debug}}"

@@ -1,4 +1,4 @@
-"""`drop_fields`: fields that an event is not to have."""
+"""`drop_fields`: drops fields."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -19,14 +19,16 @@ from log_shipper.shipper.processor.own_members import COLUMNS, STAYING, shared_f
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropFieldsConfig(ProcessorConfig):
-    """Drops fields, except @timestamp, type and the fields by which duplicates are recognised."""
+    """Drops fields, except @timestamp, type and the fields that identify duplicates."""
 
     name: ClassVar = "drop_fields"
     example: ClassVar = (
         "drop_fields: {fields: [password, /^tmp_/]} -> {user: ann, password: x, tmp_a: 1} -> {user: ann}"
     )
     strict: ClassVar = True
-    fields: tuple[str, ...] = field(metadata={"doc": "The names of the fields; /…/ is a regular expression for names."})
+    fields: tuple[str, ...] = field(
+        metadata={"doc": "The fields to drop; /…/ is a regular expression for field names."}
+    )
     ignore_missing: bool = field(
         default=False, metadata={"doc": "Accepted and ignored: a missing field is never an error."}
     )
@@ -53,12 +55,12 @@ class DropFieldsConfig(ProcessorConfig):
 
 
 def pattern_of(name: str) -> str:
-    """Return the regular expression for the names of fields; "" if it is a plain name."""
+    """Return the regular expression for field names; "" for a plain name."""
     return name[1:-1] if len(name) > 2 and name.startswith("/") and name.endswith("/") else ""
 
 
 class DropFields:
-    """A field that is missing is not an error."""
+    """Drops fields by name; a missing field is not an error."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self._paths = [path for path in paths if path[0] not in STAYING]
@@ -73,7 +75,8 @@ _CACHED = 4096  # names of fields; events repeat them
 
 
 class DropMatchingFields:
-    """The names of objects are matched too, before those of their members; patterns do not apply to @metadata."""
+    """Drops fields whose names match. Names of objects are matched before those of their members; patterns do not apply
+    to @metadata."""
 
     def __init__(self, patterns: Sequence[str], names: Sequence[str]) -> None:
         search, plain = searcher(patterns), frozenset(names)
@@ -90,7 +93,7 @@ class DropMatchingFields:
     def _apply(self, event: Event, names: Sequence[str]) -> None:
         for name in names:
             if name not in STAYING:
-                paths = list(_paths(event.get((name,)), (name,)))  # before the first of them is deleted
+                paths = list(_paths(event.get((name,)), (name,)))  # before any of them is deleted
                 for path in filter(self._is_matched, paths):
                     event.delete(path)
 

@@ -1,4 +1,4 @@
-"""`extract_array`: items of a list, in fields of their own."""
+"""`extract_array`: copies items of a list to fields."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -16,18 +16,16 @@ from log_shipper.shipper.processor.fields import MISSING, Path, ProcessorError, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractArrayConfig(ProcessorConfig):
-    """Copies items of a list to fields of their own."""
+    """Copies items of a list to separate fields."""
 
     name: ClassVar = "extract_array"
     example: ClassVar = (
         "extract_array: {field: parts, mappings: {user: 0}} -> {parts: [ann, 7]} -> {parts: [ann, 7], user: ann}"
     )
-    array: str = field(metadata={"key": "field", "check": not_blank, "doc": "The list."})
-    mappings: dict[str, Any] = field(
-        metadata={"doc": "The index of the item, from 0, by the field that it is written to."}
-    )
+    array: str = field(metadata={"key": "field", "check": not_blank, "doc": "The field with the list."})
+    mappings: dict[str, Any] = field(metadata={"doc": "The index of the item, from 0, by target field."})
     overwrite_keys: bool = field(default=False, metadata={"doc": "Whether existing fields are overwritten."})
-    omit_empty: bool = field(default=False, metadata={"doc": "Whether empty texts, lists and objects are skipped."})
+    omit_empty: bool = field(default=False, metadata={"doc": "Whether empty texts, lists and objects are not copied."})
     ignore_missing: bool = field(default=False, metadata=IGNORE_MISSING)
     fail_on_error: bool = field(default=True, metadata=FAIL_ON_ERROR)
 

@@ -1,4 +1,4 @@
-"""`fingerprint`: a hash over fields, the same as Filebeat's for the same fields."""
+"""`fingerprint`: adds a hash of fields, the same as Filebeat's."""
 
 import base64
 import hashlib
@@ -18,23 +18,21 @@ from log_shipper.shipper.processor.fields import MISSING, Path, ProcessorError, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FingerprintConfig(ProcessorConfig):
-    """Computes a hash over fields."""
+    """Adds a hash of fields."""
 
     name: ClassVar = "fingerprint"
     example: ClassVar = """
         fingerprint: {fields: [user], method: md5} -> {user: ann}
           -> {user: ann, fingerprint: bf7421ad436922e4cf415d1ce5bf3af7}
     """
-    fields: tuple[str, ...] = field(
-        metadata={"check": without_blanks, "doc": "The fields; their order does not matter."}
-    )
+    fields: tuple[str, ...] = field(metadata={"check": without_blanks, "doc": "The fields to hash, in any order."})
     target_field: str = field(
-        default="fingerprint", metadata={"check": not_blank, "doc": "The field that it is written to."}
+        default="fingerprint", metadata={"check": not_blank, "doc": "The field that the hash is written to."}
     )
     method: Literal["sha256", "sha1", "md5", "sha384", "sha512", "xxhash"] = field(
         default="sha256", metadata={"doc": "The hash function."}
     )
-    encoding: Literal["hex", "base32", "base64"] = field(default="hex", metadata={"doc": "How the hash is written."})
+    encoding: Literal["hex", "base32", "base64"] = field(default="hex", metadata={"doc": "The encoding of the hash."})
     ignore_missing: bool = field(
         default=False, metadata={"doc": "Whether a missing field is skipped instead of being an error."}
     )
@@ -47,7 +45,7 @@ _HASHES: dict[str, Callable[[bytes], Any]] = {
     "sha256": hashlib.sha256,
     "sha384": hashlib.sha384,
     "sha512": hashlib.sha512,
-    # Not used for security: they recognise equal events.
+    # Not used for security, only to recognise equal events.
     "sha1": lambda data: hashlib.sha1(data, usedforsecurity=False),
     "md5": lambda data: hashlib.md5(data, usedforsecurity=False),
     "xxhash": xxhash.xxh64,

@@ -1,4 +1,4 @@
-"""`grok`: parses a text with regular expressions that consist of named patterns."""
+"""`grok`: parses a text with regular expressions made of named patterns."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -29,13 +29,13 @@ class GrokConfig(ProcessorConfig):
     )
     patterns: tuple[str, ...] = field(
         metadata={
-            "doc": "Regular expressions with %{PATTERN:field:type}; the first that matches is used.",
+            "doc": "Regular expressions with %{PATTERN:field:type}; the first match is used.",
             "check": not_empty,
         }
     )
     pattern_definitions: dict[str, str] = field(
         default_factory=dict,
-        metadata={"doc": "Your own patterns, by name; they take precedence over the built-in ones."},
+        metadata={"doc": "Custom patterns, by name; they take precedence over the built-in ones."},
     )
     target_prefix: str = field(
         default="", metadata={"doc": "The object that the fields are added to; the event itself when empty."}
@@ -46,10 +46,10 @@ class GrokConfig(ProcessorConfig):
     overwrite_keys: bool = field(default=True, metadata={"doc": "Whether existing fields are overwritten."})
     ignore_missing: bool = field(default=False, metadata=IGNORE_MISSING)
     ignore_failure: bool = field(
-        default=False, metadata={"doc": "Whether a text that no pattern matches is not an error."}
+        default=False, metadata={"doc": "Whether a text without a matching pattern is not an error."}
     )
     tag_on_failure: tuple[str, ...] = field(
-        default=("_grokparsefailure",), metadata={"doc": "Tags for an event whose text no pattern matches."}
+        default=("_grokparsefailure",), metadata={"doc": "Tags for an event whose text matches no pattern."}
     )
 
     def check(self) -> Iterator[Finding]:
@@ -109,7 +109,7 @@ class Grok:
 
 
 class _Attempt:
-    """One pattern, and the fields of its values. A field of several groups gets a list of those that took part."""
+    """One pattern and its fields. A field of several groups becomes a list of those that matched."""
 
     def __init__(self, expression: Expression, above: Path, *, overwrite: bool) -> None:
         captures = expression.captures
@@ -117,7 +117,7 @@ class _Attempt:
         self._groups = _leftmost(expression.regexp)
         self._placement = Placement(self.paths, overwrite=overwrite)
         self._typed = [(number, FROM_TEXT[capture.type]) for number, capture in enumerate(captures) if capture.type]
-        # The groups of each path, if a path has several.
+        # The groups of each path, if any path has several.
         self._several: list[list[int]] | None = None
         if len(self.paths) < len(captures):
             own = [(*above, *capture.path) for capture in captures]
@@ -139,8 +139,8 @@ class _Attempt:
 
 
 def _leftmost(regexp: str) -> Callable[[str], Groups | None]:
-    """Return the same as `matcher`. A match at the start, which is usual, is the leftmost, and takes two passes instead
-    of three: its start is known."""
+    """Return a function that finds the same as `matcher`, faster: a match at the start, the usual case, is the leftmost
+    one, and takes two passes instead of three."""
     anywhere = matcher(regexp)
     if "\\Q" in regexp:  # it would quote the closing bracket
         return anywhere

@@ -1,4 +1,4 @@
-"""`include_fields`: the only fields that an event is to have."""
+"""`include_fields`: keeps only some fields."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ _METADATA = "@metadata"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IncludeFieldsConfig(ProcessorConfig):
-    """Drops all other fields, except @timestamp, @metadata, type and the fields by which duplicates are recognised."""
+    """Keeps only these fields, and @timestamp, @metadata, type and the fields that identify duplicates."""
 
     name: ClassVar = "include_fields"
     example: ClassVar = "include_fields: {fields: [user]} -> {user: ann, password: x} -> {user: ann}"
@@ -52,7 +52,7 @@ class IncludeFields:
                     event.put((name,), kept)
 
     def _kept(self, name: str, value: Any) -> dict[str, Any]:
-        """Return the members of an object that are included."""
+        """Return the included members of an object."""
         kept: dict[str, Any] = {}
         for path in self._below.get(name, ()):
             member = find(value, path)

@@ -1,4 +1,4 @@
-"""`lowercase`: names of fields, and texts, in lower case."""
+"""`lowercase`: converts field names and texts to lower case."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -8,7 +8,7 @@ from log_shipper.shipper.processor.case import CaseConfig
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LowercaseConfig(CaseConfig):
-    """Changes names of fields, and values, to lower case."""
+    """Converts field names, or values, to lower case."""
 
     name: ClassVar = "lowercase"
     example: ClassVar = "lowercase: {fields: [Level], values: [level]} -> {Level: WARN} -> {level: warn}"

@@ -1,4 +1,4 @@
-"""`move_fields`: the members of an object, under names with a prefix."""
+"""`move_fields`: moves members of an object to names with a prefix."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -17,14 +17,16 @@ from log_shipper.shipper.processor.fields import MISSING, ProcessorError, dotted
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveFieldsConfig(ProcessorConfig):
-    """Moves the members of an object, each to its name with the prefix `to`."""
+    """Moves the members of an object, adding the prefix `to` to their names."""
 
     name: ClassVar = "move_fields"
     example: ClassVar = "move_fields: {from: app, to: rpc.} -> {app: {method: get}} -> {app: {}, rpc: {method: get}}"
     strict: ClassVar = True
-    source: str = field(default="", metadata={"key": "from", "doc": "The object; the event itself when absent."})
+    source: str = field(
+        default="", metadata={"key": "from", "doc": "The object whose members are moved; the event itself when absent."}
+    )
     fields: tuple[str, ...] = field(default=(), metadata={"doc": "The members to move; all when absent."})
-    exclude: tuple[str, ...] = field(default=(), metadata={"doc": "Members that are not moved."})
+    exclude: tuple[str, ...] = field(default=(), metadata={"doc": "Members not to move."})
     to: str = field(metadata={"check": not_blank, "doc": "The prefix of the new names, such as `rpc.` or `app_`."})
     ignore_missing: bool = field(default=False, metadata=IGNORE_MISSING)
 
@@ -36,7 +38,7 @@ _STAYING = frozenset({"@timestamp", "@metadata"})
 
 
 class MoveFields:
-    """The new names are `to` followed by the names, without a dot between them. An error leaves the event as it was."""
+    """Adds the prefix without a dot. An error leaves the event unchanged."""
 
     def __init__(self, config: MoveFieldsConfig) -> None:
         self._source = path_of(config.source) if config.source else ()
@@ -74,7 +76,7 @@ class MoveFields:
                 raise ProcessorError(f"field {dotted(path)} is missing")
 
     def _parent(self, event: Event) -> dict[str, object]:
-        """Return the object whose members are moved, as it is before."""
+        """Return the object whose members are moved."""
         if not self._source:
             return {name: event.get((name,)) for name in event.names() if name not in _STAYING}
         parent = event.get(self._source)

@@ -1,4 +1,4 @@
-"""`now`: the time at which the event is processed."""
+"""`now`: sets a field to the time of processing."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -14,19 +14,19 @@ from log_shipper.shipper.processor.fields import path_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NowConfig(ProcessorConfig):
-    """Sets a field to the time at which the event is processed. An event that is sent twice has two such times."""
+    """Sets a field to the time of processing. An event that is sent twice has two different times."""
 
     name: ClassVar = "now"
     example: ClassVar = "now: {field: event.ingested}"
     strict: ClassVar = True
-    target: str = field(metadata={"key": "field", "check": not_blank, "doc": "The field."})
+    target: str = field(metadata={"key": "field", "check": not_blank, "doc": "The field to set."})
 
     def build(self, context: ProcessorContext) -> EventProcessor:
         return Now(self, context.clock)
 
 
 class Now:
-    touches = None  # never shared by the events of a file: the time differs
+    touches = None  # the time differs, so the result is never shared by the events of a file
 
     def __init__(self, config: NowConfig, clock: Clock) -> None:
         self._path = path_of(config.target)

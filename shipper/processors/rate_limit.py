@@ -1,4 +1,4 @@
-"""`rate_limit`: a token bucket for each combination of values. An event takes a token or is dropped."""
+"""`rate_limit`: limits the rate of events, with a token bucket per combination of field values."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600}
 
 
 def parse_rate(text: str) -> tuple[float, float]:
-    """Return (events, seconds) of "10/s", "600/m" or "5000/h". Raises ValueError."""
+    """Return events and seconds of "10/s", "600/m" or "5000/h". Raises ValueError."""
     number, slash, unit = (part.strip() for part in text.partition("/"))
     try:
         events = float(number)
@@ -38,14 +38,14 @@ def _is_rate(text: str) -> Iterator[Finding]:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GarbageConfig:
     num_calls: int = field(
-        default=10_000, metadata={"min": 1, "doc": "After this many events, full buckets are freed."}
+        default=10_000, metadata={"min": 1, "doc": "The number of events after which full buckets are freed."}
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenBucketConfig:
     burst_multiplier: float = field(
-        default=1.0, metadata={"min": 0.0, "doc": "The largest burst after a quiet period, as a multiple of the limit."}
+        default=1.0, metadata={"min": 0.0, "doc": "The maximum burst after a quiet period, as a multiple of the limit."}
     )
     gc: GarbageConfig = field(default_factory=GarbageConfig)
 
@@ -61,9 +61,10 @@ class RateLimitConfig(ProcessorConfig):
 
     name: ClassVar = "rate_limit"
     example: ClassVar = "rate_limit: {limit: 100/s, fields: [service]}"
-    limit: str = field(metadata={"check": _is_rate, "doc": "The highest rate: 10/s, 600/m or 5000/h."})
+    limit: str = field(metadata={"check": _is_rate, "doc": "The maximum rate, such as 10/s, 600/m or 5000/h."})
     fields: tuple[str, ...] = field(
-        default=(), metadata={"doc": "Events with the same values of these fields share a limit; all when absent."}
+        default=(),
+        metadata={"doc": "Fields whose combination of values has its own limit; one limit for all events when absent."},
     )
     algorithm: AlgorithmConfig = field(default_factory=AlgorithmConfig)
 
@@ -81,8 +82,7 @@ class Bucket:
 
 
 class RateLimit:
-    """Buckets are full at first: so many events pass at once, and then as many as tokens are added. Full buckets are
-    freed, so that memory is bounded by the rate."""
+    """Buckets begin full, so a burst passes at once. Full buckets are freed, so memory is bounded by the rate."""
 
     def __init__(self, config: RateLimitConfig, clock: Clock) -> None:
         events, seconds = parse_rate(config.limit)

@@ -1,8 +1,8 @@
 """`redact`: masks secrets in texts.
 
-One search for all patterns together shows whether a text has any secret at all, which most do not. Only then each
-pattern is searched by itself. Everything is linear in the text: each pattern is written so that one pass suffices, as a
-match ends where the characters it consists of end, so that no part of a text is scanned again for the next match.
+A single search for all patterns shows whether a text has any secret, which is rare. Only then are the patterns searched
+one by one. Everything takes linear time: patterns are written for a single pass, and a match ends where its characters
+end, so no part of a text is scanned again for the next match.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,8 +20,8 @@ from log_shipper.shipper.processor.parsing.checksums import CHECKS, Check
 _OCTET = r"(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 _SIGN_IN = r"[A-Za-z0-9_.-]*(?:password|passwd|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key)"
 
-# By name. Where a pattern has groups, only these are the secret. Digits that look like a card or an account are
-# verified by their checksums afterwards.
+# By name. If a pattern has groups, only these are the secret. Digits that look like a card or account number are then
+# verified by checksum.
 PATTERNS: dict[str, str] = {
     # Any sequence of groups matches; the check finds those that are a card number.
     "credit_card": r"\b(?:[2-6][0-9]{12,18}|[2-6][0-9]{3}(?:[ -][0-9]{1,6}){2,})\b",
@@ -34,7 +34,7 @@ PATTERNS: dict[str, str] = {
     "bearer_token": r"(?i)\b(?:bearer|basic)[ \t]+([A-Za-z0-9._~+/-]{8,}=*)",
     "aws_access_key": r"\b(?:AKIA|ASIA|ABIA|ACCA|AGPA|AIDA|AIPA|ANPA|ANVA|AROA)[A-Z0-9]{16}\b",
     "jwt": r"\beyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]*",
-    # A truncated key, for example at the limit of a message, is a secret up to its end.
+    # A truncated key, for example at the message limit, is secret to its end.
     "private_key": r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)"
     r"(?:-----END [A-Z0-9 ]*KEY(?: BLOCK)?-----|\z)",
     "password_assignment": rf"(?i)\b{_SIGN_IN}[\\\"']*[ \t]*(?:=>|[:=])[ \t]*"
@@ -51,7 +51,7 @@ def _secrets(names: tuple[str, ...]) -> Iterator[Finding]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RedactConfig(ProcessorConfig):
-    """Masks what must not leave the host: card numbers, tokens, keys, addresses."""
+    """Masks secrets in texts: card numbers, tokens, keys, addresses."""
 
     name: ClassVar = "redact"
     example: ClassVar = """
@@ -60,25 +60,30 @@ class RedactConfig(ProcessorConfig):
     """
     fields: tuple[str, ...] = field(
         default=("message",),
-        metadata={"doc": "Fields in which secrets are masked; an object with all that is in it.", "check": not_empty},
+        metadata={
+            "doc": "Fields to search for secrets; objects are searched with all their members.",
+            "check": not_empty,
+        },
     )
     patterns: tuple[str, ...] = field(
-        default=DEFAULT, metadata={"doc": f"Which secrets are masked: {', '.join(PATTERNS)}.", "check": _secrets}
+        default=DEFAULT, metadata={"doc": f"The kinds of secrets to mask: {', '.join(PATTERNS)}.", "check": _secrets}
     )
     custom: dict[str, str] = field(
         default_factory=dict,
-        metadata={"doc": "Your own regular expressions, by name; one with a group masks only the group."},
+        metadata={"doc": "Custom regular expressions, by name; if one has a group, only the group is masked."},
     )
     replacement: str = field(
-        default="[REDACTED:%{name}]", metadata={"doc": "What replaces a secret; %{name} is the pattern's name."}
+        default="[REDACTED:%{name}]",
+        metadata={"doc": "The replacement of a secret; %{name} is the name of the pattern."},
     )
     mask: str = field(
-        default="", metadata={"doc": "A character that replaces each letter and digit, instead of the replacement."}
+        default="",
+        metadata={"doc": "A character that replaces each letter and digit of a secret, instead of `replacement`."},
     )
     keep_last: int = field(
         default=0,
         metadata={
-            "doc": "How many letters and digits at the end mask leaves readable.",
+            "doc": "The number of letters and digits at the end that `mask` leaves readable.",
             "min": 0,
             "unit": "characters",
         },
@@ -89,9 +94,9 @@ class RedactConfig(ProcessorConfig):
         if len(self.mask) > 1:
             yield "mask", "must be one character"
         if self.keep_last and not self.mask:
-            yield "keep_last", "needs mask; a replacement keeps nothing of the secret"
+            yield "keep_last", "needs mask; a replacement keeps no part of the secret"
         if not self.patterns and not self.custom:
-            yield "patterns", "is empty, so nothing is masked; name patterns here or below custom"
+            yield "patterns", "is empty, so nothing is masked; add patterns here or below custom"
         for name, pattern in self.custom.items():
             if name in PATTERNS:
                 yield f"custom.{name}", "is a built-in pattern; choose another name"
@@ -126,7 +131,7 @@ class Redact:
 
     @property
     def touches(self) -> None:
-        """None: flags belong to each event, so events cannot share the result."""
+        """Return None: the flag belongs to a single event, so the result cannot be shared."""
 
     def apply(self, event: Event) -> None:
         missing = []
@@ -143,7 +148,7 @@ class Redact:
             raise ProcessorError(f"field {missing[0]} is missing")
 
     def _masked(self, value: Any) -> Any:
-        """Return the value with its secrets masked; the same object if there are none."""
+        """Return the value with secrets masked; the same object if there are none."""
         if isinstance(value, str):
             return self._masked_text(value) if self._any(value) else value
         if isinstance(value, dict):
@@ -162,7 +167,7 @@ class Redact:
 
 
 class Secret:
-    """One pattern, and the replacement of its matches."""
+    """One pattern and the replacement of its matches."""
 
     def __init__(self, name: str, pattern: str, instead: Callable[[str], str]) -> None:
         self._find = finder(pattern)
@@ -183,7 +188,7 @@ class Secret:
             if check is not None:
                 yield from check(text, *whole)
             elif groups:
-                # A nested group is sorted after its outer one, so that all of the outer one is masked.
+                # Nested groups are sorted after the outer one, so that all of the outer one is masked.
                 yield from sorted(
                     (span for span in groups if 0 <= span[0] < span[1]), key=lambda span: (span[0], -span[1])
                 )

@@ -1,6 +1,6 @@
-"""`registered_domain`: the registered part of a host's name (by Mozilla's public suffix list).
+"""`registered_domain`: extracts the registered domain of a host name, by Mozilla's public suffix list.
 
-The list is that of the installed package; nothing is downloaded.
+The list comes with the installed package; nothing is downloaded.
 """
 
 from dataclasses import dataclass, field
@@ -17,25 +17,26 @@ from log_shipper.shipper.processor.fields import MISSING, ProcessorError, path_o
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisteredDomainConfig(ProcessorConfig):
-    """Extracts the registered domain from a host name, using the public suffix list that is installed with the
-    shipper."""
+    """Extracts the registered domain of a host name, by the public suffix list installed with the shipper."""
 
     name: ClassVar = "registered_domain"
     example: ClassVar = """
         registered_domain: {field: site, target_field: domain} -> {site: www.example.co.uk}
           -> {site: www.example.co.uk, domain: example.co.uk}
     """
-    source: str = field(metadata={"key": "field", "check": not_blank, "doc": "The field with the host's name."})
-    target_field: str = field(metadata={"check": not_blank, "doc": "Where the registered domain is written."})
+    source: str = field(metadata={"key": "field", "check": not_blank, "doc": "The field with the host name."})
+    target_field: str = field(
+        metadata={"check": not_blank, "doc": "The field that the registered domain is written to."}
+    )
     target_etld_field: str = field(
-        default="", metadata={"doc": "Where the public suffix is written; nowhere when absent."}
+        default="", metadata={"doc": "The field that the public suffix is written to; not written when absent."}
     )
     target_subdomain_field: str = field(
-        default="", metadata={"doc": "Where the part before the registered domain is written; nowhere when absent."}
+        default="", metadata={"doc": "The field that the subdomain is written to; not written when absent."}
     )
     ignore_missing: bool = field(default=False, metadata=IGNORE_MISSING)
     ignore_failure: bool = field(default=False, metadata={"doc": "Whether failures are ignored."})
-    id: str = field(default="", metadata={"doc": "A name for this processor, for readers of the configuration."})
+    id: str = field(default="", metadata={"doc": "A name for this processor, not used by the shipper."})
 
     def build(self, _: ProcessorContext) -> EventProcessor:
         return RegisteredDomain(self)

@@ -1,4 +1,4 @@
-"""`rename`: fields under other names."""
+"""`rename`: renames fields."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field

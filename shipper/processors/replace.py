@@ -1,4 +1,4 @@
-"""`replace`: what a regular expression matches in texts, replaced."""
+"""`replace`: replaces matches of a regular expression."""
 
 import re
 from collections.abc import Callable
@@ -16,13 +16,13 @@ from log_shipper.shipper.processor.fields import path_of
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplacementConfig:
     source: str = field(metadata={"key": "field", "check": not_blank, "doc": "The text field."})
-    pattern: Pattern = field(metadata={"check": not_blank, "doc": "What is replaced, wherever it matches."})
-    replacement: str = field(metadata={"doc": "The replacement; $1 and $${name} stand for groups, $$ for $."})
+    pattern: Pattern = field(metadata={"check": not_blank, "doc": "The regular expression; all matches are replaced."})
+    replacement: str = field(metadata={"doc": "The replacement; $1 and $${name} refer to groups, $$ is $."})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplaceConfig(ProcessorConfig):
-    """Replaces what a regular expression matches in texts."""
+    """Replaces matches of a regular expression in texts."""
 
     name: ClassVar = "replace"
     example: ClassVar = (
@@ -43,7 +43,7 @@ class ReplaceConfig(ProcessorConfig):
         return FieldByField([one(field) for field in self.fields], paths, fail_on_error=self.fail_on_error)
 
 
-# $name or ${name}: a name is as long as possible, so $1x is the group "1x", which does not exist.
+# $name or ${name}. Names are as long as possible: $1x is the group "1x", which does not exist.
 _GROUP = re.compile(r"\$(?:(\$)|([0-9A-Za-z_]+)|\{([0-9A-Za-z_]+)\})", re.ASCII)
 
 
@@ -51,7 +51,7 @@ Span = tuple[int, int]
 
 
 def replacing(pattern: str, replacement: str) -> Callable[[str], str]:
-    """Return a function that replaces all matches; the replacement is in Go's notation."""
+    """Return a function that replaces all matches; `replacement` is in Go's notation."""
     find, parts = finder(pattern), _parts(replacement, pattern)
 
     def replaced(text: str) -> str:
@@ -86,5 +86,5 @@ def _parts(replacement: str, pattern: str) -> list[str | int]:
 
 
 def _group(text: str, spans: list[Span], number: int) -> str:
-    """Return the text of a group; nothing if it took no part in the match, or does not exist."""
+    """Return the text of a group; empty if it did not match or does not exist."""
     return text[slice(*spans[number])] if number < len(spans) else ""

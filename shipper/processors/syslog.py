@@ -1,4 +1,4 @@
-"""`syslog`: the header of a syslog message, and its text."""
+"""`syslog`: parses syslog messages."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -37,9 +37,9 @@ class SyslogConfig(ProcessorConfig):
     overwrite_keys: bool = field(default=True, metadata={"doc": "Whether existing fields are overwritten."})
     ignore_missing: bool = field(default=False, metadata=IGNORE_MISSING)
     ignore_failure: bool = field(
-        default=False, metadata={"doc": "Whether an event that it cannot process is not an error."}
+        default=False, metadata={"doc": "Whether an event that cannot be processed is not an error."}
     )
-    tag: str = field(default="", metadata={"doc": "A name for this processor, used in its errors."})
+    tag: str = field(default="", metadata={"doc": "A name for this processor, shown in its errors."})
 
     def build(self, context: ProcessorContext) -> EventProcessor:
         return Syslog(self, context.clock)
@@ -49,7 +49,7 @@ _MESSAGE, _TIME, _SYSLOG = ("message",), ("@timestamp",), ("log", "syslog")
 
 
 class Syslog:
-    """Writes the header of the message to log.syslog and its text to `message`, whatever field it was in."""
+    """Writes the header to log.syslog and the text to `message`, whichever field they come from."""
 
     def __init__(self, config: SyslogConfig, clock: Clock) -> None:
         self._config = config

@@ -1,4 +1,4 @@
-"""`timestamp`: the time of an event from a field."""
+"""`timestamp`: parses the time of an event."""
 
 import time
 from collections.abc import Iterator
@@ -16,7 +16,8 @@ from log_shipper.shipper.processor.events import Event
 from log_shipper.shipper.processor.fields import MISSING, path_of, roots
 
 _NO_LAYOUT = (
-    "contains no part of a time; a layout shows how Go writes Mon Jan 2 15:04:05 2006, as in '2006-01-02 15:04:05'"
+    "contains no part of a time; write the reference time Mon Jan 2 15:04:05 2006 in your format, such "
+    "as '2006-01-02 15:04:05'"
 )
 
 
@@ -35,7 +36,7 @@ class TimestampConfig(ProcessorConfig):
     )
     layouts: tuple[str, ...] = field(
         metadata={
-            "doc": "Go's layouts (Mon Jan 2 15:04:05 MST 2006), UNIX and UNIX_MS; the first that matches is used.",
+            "doc": "Go layouts (Mon Jan 2 15:04:05 MST 2006), UNIX and UNIX_MS; the first match is used.",
             "check": without_blanks,
         }
     )
@@ -45,12 +46,12 @@ class TimestampConfig(ProcessorConfig):
     )
     ignore_missing: bool = field(default=False, metadata=IGNORE_MISSING)
     ignore_failure: bool = field(
-        default=False, metadata={"doc": "Whether an event that it cannot process is not an error."}
+        default=False, metadata={"doc": "Whether an event that cannot be processed is not an error."}
     )
     test: tuple[str, ...] = field(
-        default=(), metadata={"doc": "Example times; the configuration is rejected if one matches no layout."}
+        default=(), metadata={"doc": "Example times; the configuration is invalid if one matches no layout."}
     )
-    id: str = field(default="", metadata={"doc": "A name for this processor, used in its errors."})
+    id: str = field(default="", metadata={"doc": "A name for this processor, shown in its errors."})
 
     def check(self) -> Iterator[Finding]:
         unusable = (index for index, layout in enumerate(self.layouts) if not is_layout(layout))

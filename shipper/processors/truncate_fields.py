@@ -1,4 +1,4 @@
-"""`truncate_fields`: texts up to a length."""
+"""`truncate_fields`: truncates texts."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -16,13 +16,13 @@ from log_shipper.shipper.processor.fields import MISSING, Path, path_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TruncateFieldsConfig(ProcessorConfig):
-    """Truncates texts to a length; log.flags then contains truncated."""
+    """Truncates texts to a maximum length, and adds `truncated` to log.flags."""
 
     name: ClassVar = "truncate_fields"
     example: ClassVar = "truncate_fields: {fields: [query], max_characters: 3} -> {query: abcdef} -> {query: abc}"
-    fields: tuple[str, ...] = field(metadata={"check": not_empty, "doc": "The text fields."})
-    max_bytes: Size | None = field(default=None, metadata={"doc": "The most bytes of UTF-8; no character is split."})
-    max_characters: int | None = field(default=None, metadata={"min": 0, "doc": "The most characters."})
+    fields: tuple[str, ...] = field(metadata={"check": not_empty, "doc": "The text fields to truncate."})
+    max_bytes: Size | None = field(default=None, metadata={"doc": "The maximum bytes of UTF-8; no character is split."})
+    max_characters: int | None = field(default=None, metadata={"min": 0, "doc": "The maximum number of characters."})
     ignore_missing: bool = field(default=False, metadata=IGNORE_MISSING)
     fail_on_error: bool = field(default=True, metadata=FAIL_ON_ERROR)
 

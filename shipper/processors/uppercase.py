@@ -1,4 +1,4 @@
-"""`uppercase`: names of fields, and texts, in upper case."""
+"""`uppercase`: converts field names and texts to upper case."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -8,7 +8,7 @@ from log_shipper.shipper.processor.case import CaseConfig
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UppercaseConfig(CaseConfig):
-    """Changes names of fields, and values, to upper case."""
+    """Converts field names, or values, to upper case."""
 
     name: ClassVar = "uppercase"
     example: ClassVar = "uppercase: {values: [level]} -> {level: warn} -> {level: WARN}"

@@ -1,4 +1,4 @@
-"""`urldecode`: texts with escapes of URLs, decoded."""
+"""`urldecode`: decodes URL-encoded texts."""
 
 import re
 from dataclasses import dataclass, field
@@ -14,13 +14,15 @@ from log_shipper.shipper.processor.fields import ProcessorError, path_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UrlFieldConfig:
-    source: str = field(metadata={"key": "from", "check": not_blank, "doc": "The field."})
-    to: str = field(default="", metadata={"doc": "Where the result is written; the field itself when absent."})
+    source: str = field(metadata={"key": "from", "check": not_blank, "doc": "The field to decode."})
+    to: str = field(
+        default="", metadata={"doc": "The field that the result is written to; the same field when absent."}
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UrldecodeConfig(ProcessorConfig):
-    """Decodes URL-encoded values: %41, and + for a space."""
+    """Decodes URL-encoded texts: %41, and + for a space."""
 
     name: ClassVar = "urldecode"
     example: ClassVar = "urldecode: {fields: [{from: query}]} -> {query: a%20b+c} -> {query: a b c}"
@@ -45,5 +47,5 @@ _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2}).{0,2}", re.DOTALL)
 
 def _decoded(text: str) -> str:
     if wrong := _BAD_ESCAPE.search(text):
-        raise ProcessorError(f"{wrong[0]!r} is not an escape of a URL")
+        raise ProcessorError(f"{wrong[0]!r} is not a URL escape")
     return unquote_plus(text)

@@ -35,23 +35,26 @@ class JsonOptions:
     since: ClassVar = "0.2"
     overwrite_keys: bool = field(
         default=False,
-        metadata={"doc": "Members of the JSON object replace existing fields of the same name."},
+        metadata={"doc": "Whether members of the JSON object replace existing fields of the same name."},
     )
     expand_keys: bool = field(
-        default=False, metadata={"doc": 'Expands dotted names such as `{"a.b": 1}` into objects.'}
+        default=False, metadata={"doc": 'Whether dotted names such as `{"a.b": 1}` are expanded into objects.'}
     )
     add_error_key: bool = field(
-        default=False, metadata={"doc": "Writes what is wrong with a line to `error.message`; `error.type` is json."}
+        default=False,
+        metadata={"doc": "Whether the reason of a failure is written to `error.message`; `error.type` is json."},
     )
     message_key: str = field(
-        default="", metadata={"doc": "The member that is the message for the parsers and filters that follow."}
+        default="", metadata={"doc": "The member that becomes the message for the parsers and filters that follow."}
     )
     document_id: str = field(
-        default="", metadata={"doc": "The member, dotted, that becomes `@metadata._id`; it must be a string."}
+        default="", metadata={"doc": "The member, dotted, that becomes `@metadata._id`; must be a text."}
     )
     ignore_decoding_error: bool = field(
         default=False,
-        metadata={"doc": "Does not log lines that are not JSON; otherwise one is logged per file and minute."},
+        metadata={
+            "doc": "Whether lines that are not JSON are not logged; otherwise one is logged per file and minute."
+        },
     )
 
 

@@ -1,7 +1,7 @@
-"""`shipper`: the command line. Exit codes: docs/guides/shipper.md.
+"""The `shipper` command line. Exit codes: docs/guides/shipper.md.
 
-Loading the rest of the program takes a good part of a second. What must be in effect from the first instant is done
-before: closed standard streams are replaced, and signals are heard.
+Loading the rest of the program takes a good part of a second. What must take effect immediately is done first: closed
+standard streams are replaced, and signals are handled.
 """
 
 import gc
@@ -10,22 +10,22 @@ import sys
 
 from log_shipper.shipper.agent.signals import handle_early
 
-YOUNG_OBJECTS = 200_000  # how many are created before the collector looks at them
+YOUNG_OBJECTS = 200_000  # objects created before the collector runs
 
 
 def main() -> int:
     replace_closed_streams()
-    # As Filebeat's command lines: without a command it runs. The first process of a container would ignore SIGTERM.
+    # Without a command it runs, as Filebeat does. The first process of a container would ignore SIGTERM.
     if sys.argv[1:2] in ([], ["run"]) or sys.argv[1].startswith("-"):
         handle_early(once="--once" in sys.argv)
-    # Modules and options are created once and live to the end: there is nothing in them to collect.
+    # Modules and options live to the end: there is nothing to collect in them.
     gc.set_threshold(YOUNG_OBJECTS, 20, 50)
-    from log_shipper.shipper.cli import commands  # as late as that: see above
+    from log_shipper.shipper.cli import commands  # imported late, see above
 
     try:
         return commands.main()
     finally:
-        gc.freeze()  # or the collector would go through all of them once more, for nothing: the process ends
+        gc.freeze()  # otherwise the collector would visit all objects once more at exit
 
 
 def replace_closed_streams() -> None:

@@ -1,13 +1,12 @@
-"""A file to which whole lines are appended, while other programs may rename, remove or truncate it (logrotate does).
+"""A file to which whole lines are appended, while other programs may rename, remove or truncate it (logrotate).
 
-Only one agent writes to it: it is locked (flock), so the bytes after the last sync are ours, and are truncated if a
-write fails. On a file system without locks nothing is ever truncated, because it could be another program's: a partial
-line gets a line end and stays. So does everything that others append meanwhile.
+One agent writes to it: it is locked (flock), so bytes after the last sync are its own, and are truncated if a write
+fails. Without locks, on some file systems, nothing is truncated, because it could be another program's: a partial line
+gets a line end and stays, and so does anything that others append meanwhile.
 
-Others may change the path at any time, so every sync is followed by a check (`holds_all`): is the file at the path
-still this one, and still as long? Then it was so after the bytes were on disk, and the program that renames it to
-compress it finds them in it. If not, they may be in a file that was compressed before, or is deleted: then they are
-written again.
+Because others may change the path at any time, each sync is followed by a check (`holds_all`): is this still the file
+at the path, with the full length? Then it was so after the bytes were on disk, and a program that renames it to
+compress it finds them. If not, they may be in a file that was compressed before or is deleted, and are written again.
 """
 
 import errno
@@ -28,9 +27,9 @@ logger = logging.getLogger(__name__)
 
 
 class AppendFile:
-    """Every method may block on the disk and raise OSError, or FileInUse when it opens the file. Used by one thread.
+    """An open file. Methods may block on the disk and raise OSError, or FileInUse when opening. Used by one thread.
 
-    After `append` raised OSError, nothing of the data counts as written; after `sync` did, `holds_all` is false.
+    After `append` raised OSError, none of the data counts as written; after `sync` did, `holds_all` is false.
     """
 
     def __init__(
@@ -42,7 +41,7 @@ class AppendFile:
         with_directory: bool = False,
         mode: int = 0o600,
     ) -> None:
-        """`with_directory`: create the directory of the file too, if it is missing. `mode` is that of a new file."""
+        """Open the file. `with_directory`: create its missing directory too. `mode`: of a new file."""
         self._path = path
         self._with_directory = with_directory
         self._mode = mode
@@ -51,7 +50,7 @@ class AppendFile:
         self._fd = -1
         self._identity = (0, 0)
         self._locked = True
-        self._size = 0  # by what we wrote; others may have added to it, or truncated it
+        self._size = 0  # by our writes; others may have added to it, or truncated it
         self._synced = 0
         self._shared = False  # another program has written after `_synced`
         self._broken = False  # a write or a sync failed: the bytes after `_synced` are unreliable
@@ -59,16 +58,16 @@ class AppendFile:
 
     @property
     def size(self) -> int:
-        """Return the size of the file, with what was appended."""
+        """Return the size, including appended data."""
         return self._size
 
     @property
     def unsynced(self) -> int:
-        """Return the number of bytes that were appended since the last sync."""
+        """Return the bytes appended since the last sync."""
         return self._size - self._synced
 
     def holds_all(self) -> bool:
-        """True if this is still the file at its path, with all that was appended. If not: `recover`."""
+        """Return True if this is still the file at its path, with all appended data. If not, call `recover`."""
         try:
             status = os.stat(self._path)
         except (FileNotFoundError, NotADirectoryError):
@@ -76,16 +75,16 @@ class AppendFile:
         return not self._broken and _identity(status) == self._identity and status.st_size >= self._size
 
     def append(self, data: bytes) -> None:
-        """Append `data`, which is whole lines."""
+        """Append `data`, whole lines."""
         end = os.fstat(self._fd).st_size
         if end and os.pread(self._fd, 1, end - 1) != b"\n":
-            data = b"\n" + data  # what another program left there gets a line of its own
+            data = b"\n" + data  # a partial line of another program gets a line of its own
         self._shared = self._shared or end > self._size
-        # Not `end` if that is less: it was truncated since the last check, and the next check must notice that.
+        # Not `end` if that is smaller: the file was truncated since the last check, and the next check must notice.
         start = self._size = max(self._size, end)
         rest = memoryview(data)
         try:
-            while rest:  # a disk that is nearly full takes a part first, and refuses on the next call
+            while rest:  # a nearly full disk takes a part, and refuses the next call
                 written = os.write(self._fd, rest)
                 self._size += written
                 rest = rest[written:]
@@ -96,15 +95,14 @@ class AppendFile:
             raise
 
     def sync(self) -> None:
-        """Write to disk. After it has returned, and if `holds_all`, all that was appended survives a power failure."""
+        """Write to disk. Afterwards, if `holds_all`, all appended data survives a power failure."""
         self._broken = True
         self._fsync(self._fd)
         self._broken = self._shared = False
         self._synced = self._size
 
     def recover(self) -> None:
-        """Go back to the last sync, in the file that is at the path now. The caller appends again what was appended
-        since."""
+        """Return to the last sync, in the file that is now at the path. The caller appends later data again."""
         if self._is_at_path():
             size = os.fstat(self._fd).st_size
             if size < self._size and not self._broken:
@@ -113,8 +111,8 @@ class AppendFile:
                     "'create' in logrotate instead of 'copytruncate'; no signal is needed",
                     self._path,
                 )
-            # After a failed sync the kernel may have dropped pages that it could not write, and reports that only once:
-            # a later sync succeeds without them. So they are written again.
+            # After a failed sync the kernel may have dropped pages, and reports that only once: a later sync succeeds
+            # without them. So they are written again.
             if not self._shared:
                 self._cut(self._synced)
             self._size = self._synced = os.fstat(self._fd).st_size
@@ -131,13 +129,13 @@ class AppendFile:
         return False
 
     def _cut(self, end: int) -> None:
-        """Truncate to `end`, unless another program has appended to what we wrote, or truncated it."""
+        """Truncate to `end`, unless another program has appended to the file or truncated it."""
         if self._locked and os.fstat(self._fd).st_size == self._size:
             os.ftruncate(self._fd, end)
             self._size = end
 
     def _open(self) -> None:
-        """Open the file at the path, created if it is missing, and close the one that was open until now."""
+        """Open the file at the path, created if missing, and close the previous one."""
         if self._with_directory:
             _make_directory(self._path.parent)
         is_new = not self._path.exists()
@@ -149,7 +147,7 @@ class AppendFile:
                 raise OSError(errno.EINVAL, "not a regular file", str(self._path))
             locked = self._try_lock(fd)
             size = _cut_torn_record(fd) if locked else os.fstat(fd).st_size
-            # Otherwise the file could be missing after a power failure, with all that was fsynced in it.
+            # Otherwise a power failure could remove the file with its fsynced data.
             fsync_directory(Path(os.path.realpath(self._path)).parent)
         except OSError:
             os.close(fd)
@@ -158,7 +156,7 @@ class AppendFile:
         self._identity = _identity(os.fstat(fd))
         self._size = self._synced = size
         if last >= 0:
-            with suppress(OSError):  # a network file system may not know it any more
+            with suppress(OSError):  # a network file system may no longer know it
                 self._log_what_happened_to(last)
             with suppress(OSError):
                 os.close(last)
@@ -195,7 +193,7 @@ def _make_directory(directory: Path) -> None:
 
 def _cut_torn_record(fd: int) -> int:
     """Truncate a partial record that a killed writer left, and return the size. Anything else is another program's: a
-    record whose line end an editor removed, or a file that was never ours."""
+    record without line end after editing, or a foreign file."""
     size = os.fstat(fd).st_size
     start = size
     while start > 0:

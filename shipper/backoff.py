@@ -1,4 +1,4 @@
-"""How long to wait before the next attempt at what failed."""
+"""The delay before the next attempt after a failure."""
 
 import random
 from dataclasses import dataclass
@@ -6,16 +6,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """The wait before the next attempt: doubles from `init` to at most `max`, both in seconds."""
+    """A delay that doubles from `init` to at most `max`, both in seconds."""
 
     init: float
     max: float
 
     def delay(self, attempts: int) -> float:
-        """Return the seconds to wait after so many failed attempts in a row."""
+        """Return the delay in seconds after this many failed attempts in a row."""
         return min(self.max, self.init * 2.0 ** min(max(attempts - 1, 0), 30))
 
     def jittered(self, attempts: int) -> float:
-        """Return the same less up to half of it, by chance: the agents of all hosts lose a server in one moment, and
-        are not to come back in one."""
+        """Return the delay reduced by a random part of up to half: agents of all hosts lose a server at the same
+        moment, and should not return at the same moment."""
         return self.delay(attempts) * random.uniform(0.5, 1.0)

@@ -1,12 +1,12 @@
-"""The only door to time. Deadlines use `monotonic`, which counts from the boot of the host; `time` is for timestamps in
-events and the registry."""
+"""The only door to time. Deadlines use `monotonic`, which counts from boot; `time` is for timestamps in events and the
+registry."""
 
 import time
 from typing import Protocol
 
 
 class Clock(Protocol):
-    """Everything is in seconds; may be called from any thread."""
+    """Times in seconds; callable from any thread."""
 
     def monotonic(self) -> float: ...
 

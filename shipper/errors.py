@@ -31,8 +31,7 @@ class ShipperError(Exception):
 
 
 class Truncated(ShipperError):
-    """Raised when a file is shorter than what was read of it, or was rewritten in place. `size` is its size now, in
-    bytes."""
+    """Raised when a file is shorter than what was read of it, or was rewritten in place. `size`: its current bytes."""
 
     def __init__(self, size: int) -> None:
         super().__init__(f"truncated to {size} bytes or rewritten")
@@ -40,11 +39,11 @@ class Truncated(ShipperError):
 
 
 class Disproved(Truncated):
-    """Raised when a file does not have the bytes that were shipped of the file that its entry remembers."""
+    """Raised when a file does not have the bytes shipped under its registry entry."""
 
 
 class TooManyTaps(ShipperError):
-    """Raised when as many taps are open as may be, or the agent is about to end."""
+    """Raised when all taps are in use, or the agent is about to end."""
 
 
 class StartError(ShipperError):
@@ -52,4 +51,4 @@ class StartError(ShipperError):
 
 
 class Fenced(StartError):
-    """Raised when another shipper writes under the same transactional id, so that this one must end."""
+    """Raised when another shipper uses the same transactional id, so that this one must end."""

@@ -1,7 +1,7 @@
-"""What travels through the pipeline: runs of messages, and the batches that are made of them.
+"""The data of the pipeline: runs of messages, and the batches made of them.
 
-Everything is passed on in batches, and a batch keeps its messages as parallel columns instead of one object for each
-message: in Python the object is the cost (see ARCHITECTURE.md, "Speed").
+Everything is passed on in batches, and a batch keeps its messages as parallel columns instead of objects: in Python the
+object is the cost (see ARCHITECTURE.md, "Speed").
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ MULTILINE = "multiline"
 TRUNCATED = "truncated"
 SPLIT = "split"
 
-# The memory that an event takes beside its bytes: the constant fields of its record, and the client's book-keeping.
+# The memory of an event besides its bytes: the constant fields of its record, and the client's bookkeeping.
 EVENT_OVERHEAD = 600
-# And a batch, however few events it has: its columns, its place in the ledger and in the lane of its file.
+# The memory of a batch besides its events: its columns, its place in the ledger and in the lane of its file.
 BATCH_OVERHEAD = 2400
 
-# Members of one event's record beside those in columns: what parsers and processors added, by top-level name. They
+# Members of one event's record that are not in columns: what parsers and processors added, by top-level name. They
 # shadow the constants of the file; a member that is DELETED is left out. They belong to the event alone, so they may be
-# changed in place. Three names are special. `message`: in `texts` while it is a text that is not empty, else here.
-# `@timestamp`: here only if it differs from the batch's, as text (RFC 3339). `log`: here without its offset, length and
-# flags, which are columns.
+# changed in place. Three names are special. `message` is in `texts` if it is a non-empty text, else here. `@timestamp`
+# is here only if it differs from the batch's, as text (RFC 3339). `log` is here without its offset, length and flags,
+# which are columns.
 Doc = dict[str, Any]
 DELETED: Any = type("Deleted", (), {"__repr__": lambda self: "DELETED"})()
 
@@ -35,12 +35,12 @@ class Messages:
     """A run of consecutive messages of one file, covering its raw bytes from `start` up to `end`.
 
     `texts[i]` is the decoded message without its terminator; it began at byte `offsets[i]` and took `lengths[i]` raw
-    bytes, terminators and cut-off text included. Raw bytes of the run that belong to no message were dropped on
-    purpose. `flags` has an entry only for messages that carry one. `cut`: a message must end where the run
-    ends, because an earlier reading of the file ended one there.
+    bytes, including terminators and cut-off text. Raw bytes of the run that belong to no message were dropped on
+    purpose. `flags` has an entry only for messages with flags. `cut`: a message must end where the run ends, because an
+    earlier reading of the file ended one there.
 
-    `interleaved` are stretches of raw bytes, from and to, in which messages are mixed: a reading may begin before or
-    after one, and not within it.
+    `interleaved`: stretches of raw bytes, from and to, in which messages are mixed. A reading may begin before or after
+    one, not within it.
 
     `docs[i]` has the other members of message i (see `Doc`); None while no message of the run has any, which costs
     nothing.
@@ -66,7 +66,7 @@ class Messages:
         self.lengths.append(length)
 
     def select(self, keep: list[int]) -> None:
-        """Keep the messages with these indices, which ascend; the raw bytes of the others stay counted in the run."""
+        """Keep the messages with these ascending indices; the raw bytes of the others still count in the run."""
         self.flags = {new: self.flags[old] for new, old in enumerate(keep) if old in self.flags} if self.flags else {}
         self.texts = [self.texts[i] for i in keep]
         self.offsets = [self.offsets[i] for i in keep]
@@ -75,13 +75,13 @@ class Messages:
             self.docs = [self.docs[i] for i in keep]
 
     def move(self, offset: int) -> None:
-        """Let what begins at the byte 0 begin at this one."""
+        """Move the run, which begins at byte 0, to this offset."""
         self.offsets = [offset + place for place in self.offsets]
         self.start, self.end = self.start + offset, self.end + offset
 
     def pieces(self, places: Sequence[int]) -> Iterator[Messages]:
-        """Yield the same in several runs, which end at these places, ascending, and at the end. No message or
-        interleaved stretch may lie across a place."""
+        """Yield the run in pieces that end at these ascending offsets, and at the end. No message or interleaved
+        stretch may lie across an offset."""
         first, start = 0, self.start
         for place in [*(place for place in places if place < self.end), self.end]:
             last = bisect_left(self.offsets, place, first)
@@ -103,7 +103,7 @@ class Messages:
             self.flags[last] = add_flag(self.flags.get(last, ()), flag)
 
     def documents(self) -> list[Doc]:
-        """Return `docs`; they are created if there are none yet."""
+        """Return `docs`, creating them if there are none yet."""
         if self.docs is None:
             self.docs = [{} for _ in self.texts]
         return self.docs
@@ -115,11 +115,11 @@ def add_flag(flags: tuple[str, ...], flag: str) -> tuple[str, ...]:
 
 
 class Constants:
-    """The members that all records of a file share, as a document that is never changed.
+    """The members that all records of a file share, as an immutable document.
 
-    `derived` caches the result of a processor that concerns only constants, by the processor, so that it runs once for
-    a file and not once for an event; `flags` are those that it adds to each event. Other caches refer to constants by
-    weak reference (the encoder's pieces).
+    `derived` caches, by processor, the result of a processor that concerns only constants, so that it runs once per
+    file, not per event; `flags` are those it adds to each event. Other caches refer to constants weakly (the encoder's
+    fragments).
     """
 
     __slots__ = ("__weakref__", "derived", "flags", "members")
@@ -132,7 +132,7 @@ class Constants:
 
 @dataclass(slots=True)
 class InputCounts:
-    """What an input has given since the start; written by the reading thread only."""
+    """Events and bytes of an input since the start; written by the reading thread only."""
 
     events_read: int = 0
     bytes_read: int = 0
@@ -147,14 +147,14 @@ def nothing() -> None: ...
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """Where the messages of a batch come from.
+    """The origin of a batch.
 
     `constants` are the members that the records of the file share. `process` runs the input's processors on a batch;
-    None if there are none. `counts` are those of the input. `repeatable`: what was read of it can be read again, so
-    it need not be kept until it is delivered. `is_lost`: True once what was read of it belongs to another reader, which
-    begins at the last position that was committed: a transaction must have nothing of it. `staged` is called where
-    some of it, though it may not be all of a batch, is in a transaction for which the positions are made. `letter`: the
-    id of the dead letter that is sent again.
+    None if there are none. `counts` are those of the input. `repeatable`: the data can be read again, so it need not be
+    kept until it is delivered. `is_lost`: True once the data belongs to another reader, which begins at the last
+    committed position: a transaction must not include any of it. `staged` is called when some of the data, perhaps a
+    part of a batch, is in a transaction whose positions are being made. `letter`: the id of the dead letter that is
+    resent.
     """
 
     file_id: str
@@ -176,11 +176,11 @@ class Source:
 class Batch:
     """A run of consecutive events of one file: the unit of queueing, publishing and acknowledging.
 
-    `time` is the wall clock when it was read, in seconds. `resolve` is called once all of its events are delivered,
-    dropped on purpose, or in the dead letter; calling it again does nothing. `grown`: how many bytes of memory its
-    events take beyond the raw ones, if processors may enlarge them much. `published`: monotonic time when it was
-    handed to the output. `raw`: how many bytes it covers, where offsets count something else. `constants` are the
-    source's, or those that processors derived from them.
+    `time` is the wall clock at reading, in seconds. `resolve` is called once all events are delivered, dropped on
+    purpose, or in the dead letter; calling it again does nothing. `grown`: bytes of memory that the events take beyond
+    the raw ones, if processors may enlarge them much. `published`: monotonic time at which it was handed to the output.
+    `raw`: the bytes it covers, if offsets do not count bytes. `constants` are the source's, or derived from them by
+    processors.
     """
 
     source: Source
@@ -200,7 +200,7 @@ class Batch:
         return len(self.messages.texts)
 
     def part(self, indices: list[int]) -> Batch:
-        """Return the same batch with only the events of these indices, which ascend, and their share of `raw`."""
+        """Return the batch with only the events of these ascending indices, and their share of `raw`."""
         messages, raw = replace(self.messages), self.raw
         messages.select(indices)
         if raw is not None and self.events:
@@ -211,43 +211,47 @@ class Batch:
 
     @property
     def size(self) -> int:
-        """Return how many raw bytes the batch covers."""
+        """Return the raw bytes that the batch covers."""
         return self.messages.end - self.messages.start if self.raw is None else self.raw
 
     @property
     def cost(self) -> int:
-        """Return about how many bytes of memory the batch takes."""
+        """Return the approximate memory of the batch, in bytes."""
         return self.size + self.grown + self.events * EVENT_OVERHEAD + BATCH_OVERHEAD
 
 
 class Part(Protocol):
-    """A batch, or some events of one, that processors have not finished because a result is missing. The parts of a
-    batch divide its bytes among them, and resolve it together."""
+    """A batch, or some events of one, whose processing waits for a result.
+
+    The parts of a batch divide its bytes among them and resolve it together.
+    """
 
     @property
     def batch(self) -> Batch:
-        """Return its events, to be sent once it is done."""
+        """Return the events, to be sent once the part is done."""
 
     @property
     def done(self) -> bool: ...
 
     @property
     def keeps_order(self) -> bool:
-        """True if later batches of the file wait for it."""
+        """Return True if later batches of the file wait for it."""
 
     @property
     def due(self) -> float:
-        """Return the monotonic time at which `resume` does something even without a result."""
+        """Return the monotonic time at which `resume` proceeds even without a result."""
 
     def resume(self) -> Sequence[Part]:
-        """Continue processing if the results have come, or it is too late for them. Return the parts that were split
-        off, which continue by themselves."""
+        """Continue processing if the results are there or overdue. Return the parts that were split off, which continue
+        by themselves."""
 
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """How much larger processors may make an event: to `factor` times its raw bytes, and by `most` bytes, whichever is
-    less. Processors that add little are not counted."""
+    """How much processors may enlarge an event: to `factor` times its raw bytes and by `most` bytes, whichever is less.
+
+    Processors that add little are not counted.
+    """
 
     factor: int = 1
     most: int = 0
@@ -256,22 +260,22 @@ class Growth:
         return Growth(self.factor * other.factor, self.most + other.most)
 
     def of(self, raw: int, events: int) -> int:
-        """Return the most bytes that so many events, of so many raw bytes, may grow to."""
+        """Return the maximum size of this many events with this many raw bytes."""
         return min(raw * self.factor, raw + events * self.most)
 
 
 class Process(Protocol):
-    """The processors of an input, as the pipeline sees them."""
+    """The processors of an input, as seen by the pipeline."""
 
     @property
     def growth(self) -> Growth: ...
 
     def __call__(self, batch: Batch, /) -> Sequence[Part] | None:
-        """Run the processors on a batch. Return the parts of it, or None if all of it is done."""
+        """Run the processors on a batch. Return its unfinished parts, or None if it is done."""
 
 
 def together(resolve: Callable[[], None], count: int) -> list[Callable[[], None]]:
-    """Return so many closures that resolve once all of them were called; calling one again does nothing."""
+    """Return this many closures that resolve once all of them were called; calling one again does nothing."""
     missing = set(range(count))
 
     def settle(which: int) -> None:
@@ -285,8 +289,8 @@ def together(resolve: Callable[[], None], count: int) -> list[Callable[[], None]
 
 @dataclass(frozen=True, slots=True)
 class Topics:
-    """Where the events of a batch are sent: `shared` is the topic of all of them; else `of_each` has the topic of each,
-    None where `refused` says why there is none."""
+    """The topics of the events of a batch: `shared` for all of them, or `of_each`, None where `refused` has the
+    reason."""
 
     shared: str | None
     of_each: Sequence[str | None] = ()
@@ -303,8 +307,7 @@ class Topics:
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """An event of a batch that the output can never deliver: its `index` in the batch, the reason, and the topic that
-    it was for, if any."""
+    """An event that the output can never deliver: its `index` in the batch, the reason, and its topic, if any."""
 
     index: int
     reason: str

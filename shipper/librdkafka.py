@@ -1,4 +1,4 @@
-"""Clients of librdkafka, of the output and of the input: what none can be made of is a StartError of either."""
+"""Clients of librdkafka, for output and input; a failure to create one is a StartError."""
 
 import logging
 from collections.abc import Callable
@@ -18,15 +18,15 @@ Settings = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class ClientMaker:
-    """`refused` and `aws`: how a message begins about settings that librdkafka refuses, and about credentials of AWS;
-    `kept`: how one ends that says that a token could not be had."""
+    """`refused` and `aws` begin the messages about rejected settings and AWS credentials; `kept` ends the message about
+    a missing token."""
 
     refused: str
     aws: str
     kept: str = ""
 
     def new(self, kind: Callable[..., Any], settings: Settings) -> Any:
-        """Return a client. Raises StartError for settings that librdkafka refuses, and without credentials of AWS."""
+        """Return a client. Raises StartError for settings that librdkafka rejects, or missing AWS credentials."""
         try:
             return clients.new_client(kind, settings)
         except NoCredentials as error:
@@ -35,12 +35,12 @@ class ClientMaker:
             raise StartError(f"{self.refused}: {error.args[0].str()}") from error
 
     def refusal(self, kind: Callable[..., Any], settings: Settings) -> str:
-        """Return why librdkafka would refuse the settings, "" if it takes them. Nothing is connected to."""
+        """Return why librdkafka rejects the settings, "" if it accepts them. Does not connect."""
         reason = clients.refusal(kind, settings)
         return f"{self.refused}: {reason}" if reason else ""
 
     def tokens(self, security: Security) -> Settings:
-        """Return what gives a client its tokens of AWS, if it needs any."""
+        """Return the settings that supply AWS tokens, if needed."""
         return {} if security.aws is None else {"oauth_cb": AwsTokens(security.aws, self._no_token)}
 
     def _no_token(self, error: NoCredentials) -> None:
@@ -48,8 +48,8 @@ class ClientMaker:
 
 
 def latest(read: Callable[[], Settings]) -> Callable[[], Settings]:
-    """Return a function that returns the settings with what is in the files of TLS by then; if that cannot be used,
-    with what was read before. Raises StartError if it cannot be used now."""
+    """Return a function that returns the settings with the current TLS files, or the previous ones if these are
+    unusable. Raises StartError if they are unusable now."""
     known = read()
 
     def read_again() -> Settings:

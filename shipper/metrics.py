@@ -1,4 +1,4 @@
-"""The metrics of the agent; the summary line consists of them."""
+"""The metrics of the agent, also the content of the summary line."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from log_shipper.runtime.monitor.histogram import Distribution
 
 @dataclass(slots=True)
 class Metrics:
-    """Counters since the start, except those of what is so now; written by the reading thread only."""
+    """Counters since the start, and current values marked `now`; written by the reading thread only."""
 
     events_read: int = 0  # messages that came out of the reader chains
     events_acked: int = 0  # delivered and acknowledged by the output
@@ -50,9 +50,11 @@ class Metrics:
 
 @dataclass(slots=True)
 class ContainerCounts:
-    """Of autodiscover: `containers` that are there, `inputs` for them, and those of the inputs that are `ending`,
-    because their container has; since the start, `events` of containers, configurations that were `refused`, and hints
-    that were `left_out`."""
+    """The counts of autodiscover.
+
+    Current: `containers`, `inputs` for them, and inputs that are `ending` because their container has ended. Since the
+    start: `events` of containers, `refused` configurations, and hints that were `left_out`.
+    """
 
     containers: int = 0
     inputs: int = 0
@@ -64,9 +66,12 @@ class ContainerCounts:
 
 @dataclass(frozen=True, slots=True)
 class DiskQueueFigures:
-    """Of the queue on disk, now: `bytes` of its `segments`, and the most that they may be (0: no limit); the events and
-    bytes of messages that are on disk only. Since the start: events that were written, read back, and lost by damage.
-    `problem`: why it cannot be written, in words; `watermark`: the highest one that is reached, from 0 (none) to 3."""
+    """The state of the queue on disk.
+
+    Current: `bytes` of its `segments` and their maximum (0: no limit); events and bytes of messages that are on disk
+    only. Since the start: events written, read back, and lost by damage. `problem`: why it cannot be written;
+    `watermark`: the highest one reached, from 0 (none) to 3.
+    """
 
     bytes: int
     most_bytes: int

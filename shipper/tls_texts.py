@@ -1,6 +1,5 @@
-"""Certificates and keys of TLS as texts that were read once: OpenSSL itself would wait for a file that is a named pipe,
-and reads certificates and keys of clients from files alone. A key must not get on a disk.
-"""
+"""TLS certificates and keys as texts, which were read once: OpenSSL would block on a named pipe, and reads client
+certificates and keys only from files. A key must not reach a disk."""
 
 import os
 import ssl
@@ -11,7 +10,7 @@ from contextlib import contextmanager
 def client_context(
     authorities: str = "", certificate: str = "", key: str = "", *, verifies: bool = True
 ) -> ssl.SSLContext:
-    """Return what trusts these authorities alone, in PEM; the system's when empty. Raises ssl.SSLError."""
+    """Return a context that trusts only these PEM authorities, or the system's if empty. Raises ssl.SSLError."""
     context = ssl.create_default_context(cadata=_ascii(authorities) or None)
     if not verifies:
         context.check_hostname = False
@@ -22,20 +21,19 @@ def client_context(
 
 
 def trust(context: ssl.SSLContext, authorities: str) -> None:
-    """Trust these authorities, too. Raises ssl.SSLError."""
+    """Trust these authorities too. Raises ssl.SSLError."""
     context.load_verify_locations(cadata=_ascii(authorities))
 
 
 def load_pair(context: ssl.SSLContext, certificate: str, key: str, passphrase: str = "") -> None:
-    """Show this certificate, in PEM. Raises ssl.SSLError. A key with another passphrase is not asked for at the
-    terminal."""
+    """Use this PEM certificate. Raises ssl.SSLError; never asks for a passphrase at the terminal."""
     with _in_memory(certificate) as certificate_path, _in_memory(key) as key_path:
         context.load_cert_chain(certificate_path, key_path, password=passphrase)
 
 
 @contextmanager
 def _in_memory(text: str) -> Iterator[str]:
-    """Yield the path of a file that is nothing but memory."""
+    """Yield the path of a file that exists only in memory."""
     descriptor = os.memfd_create("pem", os.MFD_CLOEXEC)
     with open(descriptor, "wb") as file:
         file.write(text.encode())
@@ -44,5 +42,5 @@ def _in_memory(text: str) -> Iterator[str]:
 
 
 def _ascii(text: str) -> str:
-    """Return what the library takes: comments between certificates may be in any language."""
+    """Return the text as ASCII, which the library requires: comments between certificates may be in any language."""
     return text.encode("ascii", "replace").decode()

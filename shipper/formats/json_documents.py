@@ -1,5 +1,4 @@
-"""Members of a JSON document that another program made, as an API's answer: what is of another type than documented
-counts as absent."""
+"""Members of a foreign JSON document, such as an API response: a member of an unexpected type counts as absent."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -21,5 +20,5 @@ def text_of(value: Any) -> str:
 
 
 def texts_of(value: Any) -> dict[str, str]:
-    """Return those members of an object that are texts."""
+    """Return the text members of an object."""
     return {name: text for name, text in object_of(value).items() if isinstance(text, str)}

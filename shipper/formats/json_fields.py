@@ -1,10 +1,10 @@
-"""JSON texts that become members of an event: shared by the parser `ndjson` and the processor `decode_json_fields`.
+"""Turns JSON texts into members of an event: shared by the parser `ndjson` and the processor `decode_json_fields`.
 
-What orjson refuses is parsed again, because two such things occur in real logs: half a surrogate pair, where a program
-cut a text in the middle of an emoji, and a byte order mark within a file. Whole numbers beyond 64 bits become floating
-point numbers, as in Filebeat; of equal keys the last one counts.
+Texts that orjson refuses are parsed again, because two such faults occur in real logs: half a surrogate pair, where a
+program cut a text within an emoji, and a byte order mark within a file. Whole numbers beyond 64 bits become floating
+point numbers, as in Filebeat; of equal keys the last one wins.
 
-Depth is bounded: what is nested deeper than `DEEPEST` is refused, because orjson reads 1,024 levels and writes 254.
+Depth is limited to `DEEPEST`, because orjson reads 1,024 levels and writes 254.
 """
 
 import json
@@ -19,9 +19,9 @@ from log_shipper.shipper.event import Doc
 from log_shipper.shipper.formats.times import rfc3339
 
 DEEPEST = 200
-SURELY_FLAT = 2 * DEEPEST  # so short a text cannot open and close more levels
+SURELY_FLAT = 2 * DEEPEST  # a text this short cannot have more levels
 
-_SHOWN = 100  # characters of a text in the error about it, which would otherwise double a large event
+_SHOWN = 100  # characters of a text in an error, which would otherwise double a large event
 _HALVES = re.compile("[\ud800-\udfff]")
 
 
@@ -30,7 +30,7 @@ class NotJsonError(ShipperError):
 
 
 class ConflictError(ShipperError):
-    """Raised for dotted keys that cannot become objects: one of them is a value where another needs an object."""
+    """Raised for dotted keys that cannot become objects: one is a value where another needs an object."""
 
 
 def parse(text: str) -> Any:
@@ -45,7 +45,7 @@ def parse(text: str) -> Any:
 
 
 def is_deep(text: str, value: Any) -> bool:
-    """True if the value, which was parsed from the text, is nested deeper than the limit."""
+    """Return True if the value, parsed from the text, is nested deeper than the limit."""
     if text.count("{") + text.count("[") <= DEEPEST:
         return False
     containers = _containers([value])
@@ -72,7 +72,7 @@ def _parse_leniently(text: str, error: orjson.JSONDecodeError) -> Any:
 
 
 def without_null(fields: Doc) -> Doc:
-    """Return the fields without members that are null, at any depth; within a list null stays."""
+    """Return the fields without null members, at any depth; null in lists is kept."""
     return {name: _without_null(value) for name, value in fields.items() if value is not None}
 
 
@@ -83,7 +83,8 @@ def _without_null(value: Any) -> Any:
 
 
 def expand(fields: Doc, depth: int = 0) -> Doc:
-    """Return the fields with `{"a.b": 1}` as `{"a": {"b": 1}}`, at any depth but within lists. Raises ConflictError."""
+    """Return the fields with `{"a.b": 1}` expanded to `{"a": {"b": 1}}`, at any depth except in lists. Raises
+    ConflictError."""
     expanded: Doc = {}
     for name, value in fields.items():
         if "." not in name and name not in expanded:
@@ -118,10 +119,10 @@ def _unite(into: Doc, values: Doc, what: str) -> None:
 
 
 def settle(fields: Doc, *, overwrite: bool) -> list[str]:
-    """Make the fields valid at the root of an event: move members that a record has with another type to `json`.
+    """Make the fields valid at the root of an event: move members with a type other than in records to `json`.
 
-    Without `overwrite` `@timestamp` and `@metadata` are removed, and `type` may be anything. With it `@timestamp` is
-    formatted as in a record. Return what is wrong with these three, for `error.message`.
+    Without `overwrite`, `@timestamp` and `@metadata` are removed, and `type` may be anything. With it, `@timestamp` is
+    formatted as in a record. Return the problems with these three, for `error.message`.
     """
     for name, is_of_type in _TYPES.items():
         if name in fields and not is_of_type(fields[name]) and (value := fields.pop(name)) is not None:
@@ -136,7 +137,7 @@ def settle(fields: Doc, *, overwrite: bool) -> list[str]:
 
 
 def set_aside(doc: Doc, name: str, value: Any) -> None:
-    """Put a value that cannot be a member of an event's root into `json`, or beside it where that has no room."""
+    """Put a value that cannot be at the root of an event into `json`, or beside it if `json` has no room."""
     place = doc.setdefault("json", {})
     if isinstance(place, dict) and name not in place:
         place[name] = value
@@ -144,7 +145,7 @@ def set_aside(doc: Doc, name: str, value: Any) -> None:
         doc[f"json.{name}"] = value
 
 
-# The members by which records are routed, read and recognised, with a test of their type.
+# The members that route and identify records, with a test of their type.
 _TYPES: dict[str, Callable[[Any], bool]] = {
     "message": lambda value: value is None or isinstance(value, str),
     "host": lambda value: isinstance(value, dict),
@@ -197,13 +198,12 @@ _CHECKS = {"@timestamp": _check_timestamp, "@metadata": _check_metadata, "type":
 
 
 def _time(text: str) -> str | None:
-    """Convert RFC 3339, or ISO 8601 with an offset that has no colon."""
+    """Convert RFC 3339, or ISO 8601 with an offset without colon."""
     return rfc3339(f"{text[:-2]}:{text[-2:]}" if text[-5:-4] in ("+", "-") else text)
 
 
 def merge(into: Doc, values: Doc, *, overwrite: bool = True) -> None:
-    """Merge the values into an object, recursively; a value that is not an object on both sides is replaced, or
-    kept."""
+    """Merge the values into an object, recursively; any other existing value is replaced or kept."""
     for name, value in values.items():
         existing = into.get(name)
         if isinstance(existing, dict) and isinstance(value, dict):
@@ -213,8 +213,7 @@ def merge(into: Doc, values: Doc, *, overwrite: bool = True) -> None:
 
 
 def take(fields: Doc, dotted: str) -> str | None:
-    """Remove a text from the fields, by its key or its path, and return it; None, and nothing happens, without a
-    text."""
+    """Remove a text from the fields, by key or path, and return it; None, without a change, if there is none."""
     if dotted in fields or "." not in dotted:
         return fields.pop(dotted) if isinstance(fields.get(dotted), str) else None
     above, _, rest = dotted.partition(".")
@@ -223,7 +222,7 @@ def take(fields: Doc, dotted: str) -> str | None:
 
 
 def add_error(doc: Doc, message: str) -> None:
-    """Add to the `error` of an event's document what was wrong with its JSON."""
+    """Add a JSON problem to the `error` of an event's document."""
     before = doc.get("error")
     earlier = before.get("message") if isinstance(before, dict) else before
     error = dict(before) if isinstance(before, dict) else {}
@@ -240,7 +239,7 @@ def copied(value: Any) -> Any:
 
 def labelled(labels: dict[str, str], *, dedot: bool) -> Doc:
     """Return labels as an object: with underscores for dots, or nested. If a label is the prefix of others, its value
-    is the member `value`."""
+    becomes the member `value`."""
     if dedot:
         return {name.replace(".", "_"): value for name, value in labels.items()}
     nested: Doc = {}

@@ -1,8 +1,8 @@
-"""A dead letter: an event that the output refused, as one JSON object, with all that is needed to send it again.
+"""A dead letter: a rejected event as a JSON object, with all that is needed to send it again.
 
-`message` is the text; `event` has the members that parsers and processors added, and `constants` those that all events
-of the file share. `read` is when it was read: a record without a time of its own has it as `@timestamp`. A letter that
-was sent again, and refused, has `instead_of`, the id of the one before.
+`message` is the text; `event` has the members added by parsers and processors, and `constants` those shared by all
+events of the file. `read` is the time of reading, the `@timestamp` of a record without its own time. A letter that was
+resent and rejected again has `instead_of`, the id of its predecessor.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from log_shipper.shipper.event import DELETED, Batch, Constants, Doc, Messages, 
 from log_shipper.shipper.formats.record import readable_path, timestamp
 from log_shipper.shipper.formats.text import dumps
 
-HALF_A_MILLISECOND = 0.0005  # without it a number of seconds could round to the millisecond before
+HALF_A_MILLISECOND = 0.0005  # without it a number of seconds could round to the previous millisecond
 
 
 def written(batch: Batch, rejection: Rejection, now: float) -> bytes:
@@ -49,7 +49,7 @@ def written(batch: Batch, rejection: Rejection, now: float) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """A letter as it was written. `event` has the members that shadow those of `constants`, DELETED ones too."""
+    """A decoded letter. `event` has the members that shadow those of `constants`, including DELETED ones."""
 
     time: str
     reason: str
@@ -69,7 +69,7 @@ class Letter:
 
     @classmethod
     def parsed(cls, line: bytes) -> Letter:
-        """Raises ValueError for what is not a letter."""
+        """Return the letter of a line. Raises ValueError."""
         try:
             values = orjson.loads(line)
             event = values.get("event", {}) | dict.fromkeys(values.get("deleted", ()), DELETED)
@@ -95,7 +95,7 @@ class Letter:
             raise ValueError(f"not a dead letter of this release ({error})") from error
 
     def batch(self, resolve: Callable[[], None]) -> Batch:
-        """Return the event as a batch of its own, which becomes the record that it would have been."""
+        """Return the event as a batch, which becomes the original record."""
         origin = self.constants.get("input")
         origin = origin if isinstance(origin, dict) else {}
         constants = Constants(self.constants)

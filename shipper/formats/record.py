@@ -1,4 +1,4 @@
-"""The members that the records of a file share, and how records write paths and times
+"""The members shared by the records of a file, and the format of paths and times in records
 (docs/reference/kafka-records.md)."""
 
 import grp
@@ -14,13 +14,13 @@ from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.event import Doc
 
 ECS_VERSION = "8.17.0"
-# Members of a file's records that are not of the configuration alone.
+# Members that do not come from the configuration alone.
 BUILT_IN = frozenset({"@metadata", "input", "host", "agent", "ecs", "log", "tags"})
 
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """The sender: `host` and `name` for host.name and agent.name, `id` as it is kept in the data path."""
+    """The sender: `host` and `name` for host.name and agent.name, `id` as stored in the data path."""
 
     host: str
     name: str
@@ -34,16 +34,16 @@ def file_member(file_id: str, path: str, inode: int, device: int) -> Doc:
 
 
 def owner_members(fd: int, *, owner: bool, group: bool) -> Doc:
-    """Return the names of a file's owner and group, as members of `log.file`. Raises OSError."""
+    """Return the names of a file's owner and group, for `log.file`. Raises OSError."""
     status = os.fstat(fd)
     members: Doc = {"owner": user_name(status.st_uid)} if owner else {}
     return members | ({"group": group_name(status.st_gid)} if group else {})
 
 
-# Cached, because a directory service may take its time, and every file of an application has the same owner.
+# Cached, because a directory service may be slow, and all files of an application have the same owner.
 @lru_cache(maxsize=1024)
 def user_name(uid: int) -> str:
-    """Return the user's name; the number as text where no user has it, as for files of a container."""
+    """Return the user name, or the number if there is no such user, as for files of a container."""
     try:
         return pwd.getpwuid(uid).pw_name
     except KeyError:
@@ -59,12 +59,12 @@ def group_name(gid: int) -> str:
 
 
 def members(agent: Agent, input_type: str, input_id: str, file: Doc, static: Doc) -> Doc:
-    """Return the members that the records of one file share; `static`, those of `static_members`, take precedence."""
+    """Return the members shared by the records of a file; `static`, from `static_members`, takes precedence."""
     return members_of_file(members_of_input(agent, input_type, input_id, static), file)
 
 
 def members_of_file(of_input: Doc, file: Doc) -> Doc:
-    """Return the members that the records of one file share: those of its input, and `log.file`."""
+    """Return the members shared by the records of a file: those of its input, and `log.file`."""
     log = {"file": file}
     shared = {"log": log, **of_input}
     if "log" in of_input:
@@ -73,8 +73,8 @@ def members_of_file(of_input: Doc, file: Doc) -> Doc:
 
 
 def members_of_input(agent: Agent, input_type: str, input_id: str, static: Doc, *, with_host: bool = True) -> Doc:
-    """Return the members that all records of an input share; `static` take precedence, and may name a host also where
-    the agent's own is left out."""
+    """Return the members shared by all records of an input; `static` takes precedence, and may set a host even without
+    the agent's own."""
     own: Doc = {
         "input": {"type": input_type, "id": input_id},
         "host": {"name": agent.host},
@@ -88,7 +88,7 @@ def members_of_input(agent: Agent, input_type: str, input_id: str, static: Doc, 
 
 
 def merged(below: Doc, above: Doc) -> Doc:
-    """Return both, objects member by member; of anything else that both have, what is in `above`."""
+    """Return both, merging objects; for other common members, `above` wins."""
     both = dict(below)
     for name, value in above.items():
         before = both.get(name)
@@ -97,8 +97,8 @@ def merged(below: Doc, above: Doc) -> Doc:
 
 
 def static_members(tags: tuple[str, ...], fields: Doc, rooted: Doc) -> Doc:
-    """Return the members that the configuration adds to each record. `fields` are below the member `fields`, `rooted`
-    are members of the record itself. Raises StartError for those that cannot be added."""
+    """Return the members that the configuration adds to each record: `fields` below `fields`, `rooted` at the root.
+    Raises StartError for those that cannot be added."""
     static: Doc = {"tags": list(tags)} if tags else {}
     if fields:
         static["fields"] = fields

@@ -1,7 +1,6 @@
-"""Syslog messages, RFC 3164 (BSD) and RFC 5424, as members of a record.
+"""Parses syslog messages, RFC 3164 (BSD) and RFC 5424, into members of a record.
 
-A text is read once from left to right, without patterns that backtrack, so parsing takes time linear in its length,
-whatever the content.
+A text is read once from left to right, without backtracking patterns, so parsing takes linear time for any content.
 """
 
 from __future__ import annotations
@@ -38,8 +37,8 @@ _FACILITIES = (
 )
 _HEADER = ("version", "timestamp", "host name", "app name", "process id", "message id")
 _BOM = "\ufeff"
-_NAME = re.compile(r'[^\s=\]"]{1,32}+')  # of an element of structured data, or of a value in one
-# The values of each element by name; a name that is repeated (RFC 5424, 6.3.5) has a list.
+_NAME = re.compile(r'[^\s=\]"]{1,32}+')  # the name of an element of structured data, or of a value in one
+# The values of each element by name; a repeated name (RFC 5424, 6.3.5) has a list.
 Elements = dict[str, dict[str, str | list[str]]]
 
 
@@ -49,8 +48,7 @@ class SyslogError(ShipperError):
 
 @dataclass(frozen=True, slots=True)
 class SyslogMessage:
-    """`text` is the message itself, `time` is written as in a record (None if there is none), `syslog` goes to
-    log.syslog."""
+    """`text`: the message itself; `time`: as in a record, or None; `syslog`: for log.syslog."""
 
     text: str
     time: str | None
@@ -71,7 +69,7 @@ def parse(text: str, format: SyslogFormat, zone: tzinfo | None, now: float) -> S
 
 
 def _priority(text: str) -> tuple[int | None, int]:
-    """Return the number between < and >, None if there is none, and the index behind it."""
+    """Return the number between < and >, or None, and the index after it."""
     if text[:1] != "<":
         return None, 0
     end = text.find(">", 1, 5)
@@ -82,7 +80,7 @@ def _priority(text: str) -> tuple[int | None, int]:
 
 
 def _is_rfc5424(text: str, start: int) -> bool:
-    """True if a version follows, and then a year or `-`: RFC 3164 has the name of a month there, or a year at once."""
+    """Return True if a version follows, then a year or `-`: RFC 3164 has a month there, or a year at once."""
     version, _, rest = text[start : start + 10].partition(" ")
     return _is_version(version) and (rest[:2] in ("-", "- ") or (rest[:4].isdigit() and len(rest) > 4))
 
@@ -136,7 +134,7 @@ def _rfc3164(text: str, start: int, priority: int | None, zone: tzinfo | None, n
         raise SyslogError("no host name after the timestamp")
     syslog, message = _members(priority), end + 1
     tag = _tag(text, message)
-    if tag is None:  # else it comes from the machine itself: what libc and logger write has no host name
+    if tag is None:  # otherwise it comes from this machine: libc and logger write no host name
         host, message = text[message:host_end], host_end + 1
         if host != "-":
             syslog["hostname"] = host
@@ -150,11 +148,11 @@ def _rfc3164(text: str, start: int, priority: int | None, zone: tzinfo | None, n
 
 
 def _time_3164(text: str, start: int, zone: tzinfo | None, now: float) -> tuple[str | None, int]:
-    """Return the time and the index behind it."""
+    """Return the time and the index after it."""
     if text[start : start + 1].isdigit():
         end = text.find(" ", start)
         return times.rfc3339(text[start : end if end > 0 else None]), end if end > 0 else len(text)
-    # Three words, and more than one blank where the day has one digit.
+    # Three words, with two blanks before a day of one digit.
     clock = text.find(":", start, start + 20)
     end = clock + 6
     return (times.bsd(text[start:end], zone, now) if clock > 0 else None), end
@@ -173,14 +171,14 @@ def _tag(text: str, start: int) -> tuple[str, str, int] | None:
 
 
 class _InvalidElement(Exception):
-    """Raised for what is in brackets but does not conform to RFC 5424."""
+    """Raised for an element in brackets that does not conform to RFC 5424."""
 
 
 def _split_structured_data(text: str) -> tuple[Elements, str, str] | None:
-    """Split off the structured data of RFC 5424: `[id name="value" ...]`, one or more without a blank between them.
+    """Split off the structured data of RFC 5424: `[id name="value" ...]`, one or more without blanks between them.
 
-    Return the elements by id, the raw text of brackets that do not conform to RFC 5424, and the text behind the blank.
-    None if the text begins with neither `-` nor brackets.
+    Return the elements by id, the raw text of non-conforming brackets, and the text after the blank. None if the text
+    begins with neither `-` nor brackets.
     """
     raw, elements = "", Elements()
     if text[:1] == "-":
@@ -197,7 +195,7 @@ def _split_structured_data(text: str) -> tuple[Elements, str, str] | None:
 
 
 def _read_elements(text: str, elements: Elements) -> int:
-    """Read all elements and return the index behind the last one."""
+    """Read all elements and return the index after the last one."""
     end = 0
     while text[end : end + 1] == "[":
         end = _read_element(text, end, elements)
@@ -205,7 +203,7 @@ def _read_elements(text: str, elements: Elements) -> int:
 
 
 def _read_element(text: str, start: int, elements: Elements) -> int:
-    """Read `[id name="value" ...]` at `start` and return the index behind it."""
+    """Read `[id name="value" ...]` at `start` and return the index after it."""
     end = _name_end(text, start + 1)
     values = elements.setdefault(text[start + 1 : end], {})
     while text[end : end + 1] == " ":

@@ -1,7 +1,7 @@
-"""Text that goes into records: cut to a size, made valid Unicode, and any value as JSON.
+"""Texts for records: cut to a size, made valid Unicode, and any value as JSON.
 
-Lines of logs contain anything, and so do the values that parsers and processors make of them: a value that cannot be
-written must not cost its event.
+Log lines contain anything, and so do the values that parsers and processors make of them: an unwritable value must not
+cost its event.
 """
 
 from typing import Any
@@ -21,12 +21,12 @@ def cut_text(text: str, max_bytes: int) -> str:
 
 
 def without_surrogates(text: str) -> str:
-    """Return the text with `?` for each surrogate, for which UTF-8 has no bytes."""
+    """Return the text with `?` for each surrogate, which UTF-8 cannot encode."""
     return text.encode("utf-8", "replace").decode()
 
 
 def dumps(value: object) -> str:
-    """Return the value as JSON; what JSON has no form for is written as text."""
+    """Return the value as JSON; values without a JSON form are written as text."""
     try:
         return orjson.dumps(value, default=text_of).decode()
     except TypeError:
@@ -34,13 +34,13 @@ def dumps(value: object) -> str:
 
 
 def text_of(value: object) -> str:
-    """Return the text for a value that orjson has no form for."""
+    """Return the text of a value that orjson cannot encode."""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else without_surrogates(str(value))
 
 
 def _writable(value: Any, depth: int = 0) -> Any:
     """Return the value without what orjson refuses: surrogates, numbers of more than 64 bits, keys that are not texts,
-    and more than 254 nested levels, which JSON within JSON within JSON can reach."""
+    and more than 254 nested levels, which nested JSON texts can reach."""
     match value:
         case str():
             return without_surrogates(value)

@@ -1,6 +1,6 @@
-"""Times as logs write them -> the text that a record has: RFC 3339 in UTC with milliseconds.
+"""Converts times in logs to the format of records: RFC 3339 in UTC with milliseconds.
 
-The functions return None for a text that is not a time, or is outside the years 1 to 9999.
+The functions return None for a text that is not a time, or outside the years 1 to 9999.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-# A time without a year that would be further in the future than this is of the previous year: clocks differ by less.
+# A time without a year that would be further in the future belongs to the previous year: clocks differ by less.
 AHEAD = 24 * 3600.0
 
 
 def of_datetime(moment: datetime) -> str:
-    """Return the text of a time that has a zone. Raises OverflowError if it is in no year of UTC."""
+    """Return the text of a time with a zone. Raises OverflowError if it is in no year of UTC."""
     return moment.astimezone(UTC).isoformat(timespec="milliseconds")[:23] + "Z"
 
 
 def microseconds(since_1970: int) -> str:
-    """Return the text of a time in microseconds since 1970, which must be in the years to 9999."""
+    """Return the text of a time in microseconds since 1970, up to the year 9999."""
     second, rest = divmod(since_1970, 1_000_000)
     return f"{_second_of(second)}.{rest // 1000:03d}Z"
 
@@ -47,12 +47,12 @@ def rfc3339(text: str) -> str | None:
 
 def rfc3339_column(texts: Sequence[str]) -> list[str] | None:
     """Convert many texts, most of which share their second; None if one of them is not a time."""
-    if not "".join(texts).isascii():  # a digit of another script is not a digit here
+    if not "".join(texts).isascii():  # digits of other scripts are not digits here
         return None
     known, second = "", None
     column: list[str] = []
     for text in texts:
-        # Most have a fixed width, which takes few calls to check. 30: nine digits, as container runtimes write them.
+        # Most have a fixed width, which is cheap to check. 30: nine digits, as container runtimes write them.
         if text[:19] == known and len(text) == 30 and text[19] == "." and text[29] == "Z" and text[20:29].isdecimal():
             column.append(f"{second}.{text[20:23]}Z")
             continue
@@ -67,7 +67,7 @@ def rfc3339_column(texts: Sequence[str]) -> list[str] | None:
 
 @lru_cache(maxsize=1024)
 def _second(text: str, zone: str) -> str | None:
-    """Return the second in UTC. Cached, because many lines share a second."""
+    """Return the second in UTC. Cached, because many lines share it."""
     offset = _offset(zone)
     digits = text[0:4] + text[5:7] + text[8:10] + text[11:13] + text[14:16] + text[17:19]
     if offset is None or len(digits) != 14 or not (digits.isdigit() and digits.isascii()):
@@ -95,10 +95,10 @@ def _offset(zone: str) -> timedelta | None:
 
 
 def bsd(text: str, zone: tzinfo | None, now: float) -> str | None:
-    """Convert `Jan  2 15:04:05`, the form of RFC 3164, in that zone (None: this machine's).
+    """Convert `Jan  2 15:04:05`, the format of RFC 3164, in that zone (None: this machine's).
 
-    It has no year. It gets that of `now` (seconds since 1970), or the previous one if the day would otherwise be in the
-    future or not exist: lines of December are read in January.
+    It gets the year of `now` (seconds since 1970), or the previous one if the day would otherwise be in the future or
+    not exist: lines of December are read in January.
     """
     try:
         year = datetime.fromtimestamp(now, zone).year
@@ -113,7 +113,7 @@ def bsd(text: str, zone: tzinfo | None, now: float) -> str | None:
 
 @lru_cache(maxsize=1024)
 def _bsd(text: str, zone: tzinfo | None, year: int) -> tuple[str, float] | None:
-    """Return the time as a record has it, and in seconds since 1970."""
+    """Return the time as in a record, and in seconds since 1970."""
     parts = text.split()
     clock = parts[2].split(":") if len(parts) == 3 else []
     if len(clock) != 3 or parts[0].title() not in MONTHS or not _short_numbers((parts[1], *clock)):

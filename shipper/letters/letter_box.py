@@ -1,11 +1,10 @@
-"""The files of dead letters in a directory: the current one, and those that it was renamed to.
+"""The dead letter files of a directory: the current one and its rotated ones.
 
-A letter is identified by a hash of its line. The letters that were sent again are noted by it, on disk, in a file
-beside them, until they are removed from theirs: a note can never be mistaken for that of another letter, whatever is
-interrupted.
+A letter is identified by a hash of its line. Resent letters are recorded by hash, on disk, in a separate file, until
+they are removed from theirs: a record can never be mistaken for that of another letter, whatever is interrupted.
 
-A letter that is refused again is written, with the new reason, *before* the one before it is noted. So one that names
-another which is still to be sent is of an attempt that was interrupted, and counts for nothing.
+A letter that is rejected again is written, with the new reason, *before* its predecessor is recorded as resent. So a
+letter that replaces another one that is still unsent comes from an interrupted attempt, and does not count.
 """
 
 import time
@@ -23,13 +22,13 @@ from log_shipper.shipper.formats.letter import Letter
 from log_shipper.shipper.pipeline.dead_letter import FILE, ROTATED, rotated_name
 
 DONE = "dead_letter.resent"
-MAX_LETTERS = 100  # of a round
+MAX_LETTERS = 100  # per round
 MAX_BYTES = 16 * 1024**2
 
 
 @dataclass(frozen=True, slots=True)
 class StoredLetter:
-    """A line of a file; `letter` is None where it cannot be read, and `problem` says why."""
+    """A line of a file; `letter` is None if it cannot be decoded, for the reason in `problem`."""
 
     id: str
     line: bytes
@@ -38,14 +37,14 @@ class StoredLetter:
 
 
 class LetterBox:
-    """Every method raises OSError."""
+    """Reads the files. All methods raise OSError."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self.current = directory / FILE
 
     def letters(self) -> Iterator[StoredLetter]:
-        """Yield all letters, the oldest first."""
+        """Yield all letters, oldest first."""
         done, listed = self.done(), set[str]()
         for path in self.files():
             for stored in letters_in(path):
@@ -55,34 +54,35 @@ class LetterBox:
                     yield stored
 
     def rotated(self) -> list[Path]:
-        """Return all files but the current one, the oldest first."""
+        """Return all files but the current one, oldest first."""
         return sorted(self.directory.glob(ROTATED))
 
     def files(self) -> list[Path]:
         return [*self.rotated(), *([self.current] if self.current.exists() else [])]
 
     def done(self) -> set[str]:
-        """Return the ids of letters that were sent again, and are not removed from their file yet."""
+        """Return the ids of resent letters that are not removed from their file yet."""
         with suppress(FileNotFoundError):
             return set((self.directory / DONE).read_text(encoding="ascii", errors="replace").split())
         return set()
 
 
 class Resending:
-    """The box while its letters are sent again, by one process; the agent may write others meanwhile.
+    """Resends the letters of a box, in one process; the agent may write others meanwhile.
 
-    A run that was killed, or that gave up, leaves all as it was: the next one sends what is not noted as sent.
+    A run that was killed, or gave up, leaves everything unchanged: the next one sends letters that are not recorded as
+    sent.
     """
 
     def __init__(self, box: LetterBox, is_wanted: Callable[[StoredLetter], bool] = lambda stored: True) -> None:
-        """Raises FileInUse where another process does this now, or writes to the current file at this moment."""
+        """Lock the box. Raises FileInUse if another process resends, or writes to the current file at this moment."""
         self._box = box
         self._is_wanted = is_wanted
-        self.was_interrupted = (box.directory / DONE).exists()  # so letters may be sent that are not noted
+        self.was_interrupted = (box.directory / DONE).exists()  # so some letters may have been sent without a record
         self._notes = AppendFile(box.directory / DONE)
         self._is_over = False
         try:
-            if not self._notes.holds_all():  # another process ended, and removed it, before it was locked
+            if not self._notes.holds_all():  # another process ended and removed it before it was locked
                 raise FileInUse(box.directory / DONE, None)
             self._move_current()
             self._done = box.done()
@@ -91,8 +91,8 @@ class Resending:
             raise
 
     def rounds(self) -> Iterator[list[StoredLetter]]:
-        """Yield the letters that there were at the beginning, and are wanted, in rounds. Those that were settled are to
-        be noted before the next one is asked for. Each file leaves out what was noted as soon as it was read."""
+        """Yield the wanted letters that existed at the beginning, in rounds. The caller records settled ones before the
+        next round. Recorded letters are removed from a file once it was read."""
         paths = self._box.rotated()
         if self.was_interrupted:
             self._drop_replacements()
@@ -102,7 +102,7 @@ class Resending:
         self._is_over = True
 
     def note_sent(self, ids: Iterable[str]) -> None:
-        """Note letters that were acknowledged, on disk. Raises OSError."""
+        """Record acknowledged letters on disk. Raises OSError."""
         new = set(ids) - self._done
         if new:
             try:
@@ -117,22 +117,21 @@ class Resending:
             self._done |= new
 
     def close(self) -> None:
-        """End the notes too, where no letter is left that they are about."""
+        """Remove the records too, if no letter is left that they concern."""
         if self._is_over:
             (self._box.directory / DONE).unlink(missing_ok=True)
         self._notes.close()
 
     def _move_current(self) -> None:
-        """Rename the current file while it is locked: a letter that is being written would be written again, to a new
+        """Rename the current file while it is locked: otherwise a letter being written would be written again, to a new
         file, under another id."""
         if self._box.current.exists():
             with closing(AppendFile(self._box.current)) as file:
-                if file.holds_all():  # else the agent has renamed it just now
+                if file.holds_all():  # otherwise the agent has just renamed it
                     self._box.current.rename(rotated_name(self._box.current, time.time()))
 
     def _drop_replacements(self) -> None:
-        """Note that letters are not to be sent that were written instead of others, which were not settled after all:
-        those are sent again."""
+        """Record as sent the letters that replace others which were not settled after all: those are sent again."""
         unsettled = {stored.id for path in self._box.rotated() for stored in self._unsent(path)}
         self.note_sent(
             stored.id
@@ -159,11 +158,11 @@ class Resending:
             yield list(letters.values())
 
     def _remove_sent(self, path: Path) -> None:
-        """Remove from a file what was noted."""
+        """Remove recorded letters from a file."""
         left = [stored.line for stored in self._unsent(path)]
         if not left:
             path.unlink(missing_ok=True)
-            fsync_directory(path.parent)  # before the notes about it may end
+            fsync_directory(path.parent)  # before its records may be removed
         elif sum(map(len, left)) < path.stat().st_size:
             replace_file(path, b"".join(left))
 

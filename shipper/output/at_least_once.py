@@ -1,7 +1,7 @@
-"""Kafka through librdkafka: idempotent, acks=all, a delivery report for every record.
+"""The Kafka output with `delivery: at_least_once`: idempotent, acks=all, a delivery report for every record.
 
-Order, retries and rejections are decided by the lane (lane.py). Everything here runs on the one publishing thread: the
-reports come from within `poll`. librdkafka compresses and sends on threads of its own, outside the interpreter lock.
+The lane decides about order, retries and rejections (lane.py). Everything here runs on the publishing thread: reports
+arrive from within `poll`. librdkafka compresses and sends on its own threads, outside the interpreter lock.
 """
 
 import logging
@@ -22,13 +22,13 @@ from log_shipper.shipper.output.unanswered import Unanswered
 
 logger = logging.getLogger(__name__)
 
-PARTITIONS_CHECK = 0.05  # seconds until it is asked again whether they are known
-RENEWAL_PATIENCE = 5.0  # seconds that renewed certificates wait for the acknowledgement of what is in flight
+PARTITIONS_CHECK = 0.05  # seconds until the partitions are checked again
+RENEWAL_PATIENCE = 5.0  # seconds that a renewal of certificates waits for acknowledgements
 
 
 class AtLeastOnce:
-    """`make_producer` gets the callback for errors that do not belong to a record. `shares`: None where all events have
-    one topic."""
+    """`make_producer` receives the callback for errors that belong to no record. `shares`: None if all events have one
+    topic."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class AtLeastOnce:
         self.errors = kafka.errors
         self._metrics = kafka.metrics
         self._clock = kafka.clock
-        self._renew_by: float | None = None  # while renewed certificates wait for what is in flight
+        self._renew_by: float | None = None  # while a renewal of certificates waits for batches in flight
         self._unanswered = Unanswered(kafka.errors, kafka.clock)
         self._lanes: dict[str, Lane] = {}
         self._paused_lanes: dict[str, Lane] = {}
@@ -52,9 +52,9 @@ class AtLeastOnce:
         self.in_flight = 0
         self._producer = make_producer(self._on_error)
         # The client puts records of many files into one request. A record that must be refused alone is sent by a
-        # client of its own, one record at a time; created when first needed.
+        # separate client, one record at a time; created when first needed.
         self._single: Producer | None = None
-        self._single_lane: Lane | None = None  # whose record it sent last
+        self._single_lane: Lane | None = None  # the lane of its last record
 
     def publish(self, batch: Batch) -> bool:
         if self._renew_by is not None:
@@ -84,7 +84,7 @@ class AtLeastOnce:
             self._producer.poll(timeout)
             if self._single is not None:
                 self._single.poll(0)
-        except KafkaException as fatal:  # the client raises it once, and does not call `error_cb`
+        except KafkaException as fatal:  # raised once by the client, without calling `error_cb`
             self._on_error(fatal.args[0])
         self._use_renewed()
         if self._fatal:
@@ -102,13 +102,13 @@ class AtLeastOnce:
         self._purge(1.0)
 
     def _purge(self, timeout: float) -> bool:
-        """Make every outstanding report come in now. False if some did not within `timeout`."""
+        """Make all outstanding reports arrive now. Return False if some did not within `timeout`."""
         producers = [self._producer] if self._single is None else [self._producer, self._single]
         for producer in producers:
             producer.purge()
         try:
             return not sum(producer.flush(timeout) for producer in producers)
-        except KafkaException:  # as in `poll`; reports may be missing
+        except KafkaException:  # as in `poll`: reports may be missing
             return False
 
     def _start(self, flight: Flight) -> None:
@@ -129,14 +129,14 @@ class AtLeastOnce:
             refused = self._kafka.send(producer, flight, indices, partial(self._reporter, flight))
             if not refused:
                 return
-            for index, error in refused:  # as if reports had come
+            for index, error in refused:  # as for reports
                 flight.left -= 1
                 flight.fail(index, error.code(), error.str())
             self._pause(flight)
         self._settle(flight)
 
     def _single_producer(self, lane: Lane) -> Producer | None:
-        """Return the client for a record that is sent alone; None while it is busy or cannot be made."""
+        """Return the client for a single record; None while it is busy or cannot be created."""
         if self._single_lane is not None and not self._single_lane.drained:
             return None  # one at a time: a refusal of two records in one request would not show which is meant
         if self._single is None:
@@ -152,8 +152,8 @@ class AtLeastOnce:
         return self._single
 
     def _reporter(self, flight: Flight, index: int | None) -> Report:
-        """Return the callback of the record with this index; None: of all records, each of which shows its own. It runs
-        once for each record, so it does very little."""
+        """Return the callback for the record with this index, or for all records (None), which then identify
+        themselves. It runs once per record, so it does very little."""
 
         def report(error: KafkaError | None, message: Message) -> None:
             flight.left -= 1
@@ -174,7 +174,7 @@ class AtLeastOnce:
         self._paused_lanes[flight.batch.source.file_id] = flight.lane
 
     def _settle(self, flight: Flight) -> None:
-        """Finish the flight if all reports have come, and plan the retry if its lane is drained."""
+        """Finish the flight if all reports have arrived, and schedule the retry if its lane is drained."""
         lane = flight.lane
         if flight.done:
             lane.flights.remove(flight)
@@ -192,7 +192,7 @@ class AtLeastOnce:
             self._plan_retry(lane)
 
     def _plan_retry(self, lane: Lane) -> None:
-        """Set when the lane is sent again: immediately and in parts if records may be poison, else after a growing
+        """Schedule the retry of a lane: immediately and in parts if records may be poison, else after a growing
         delay."""
         times_refused = any(flight.times_refused for flight in lane.flights)
         lane.learn()
@@ -223,7 +223,7 @@ class AtLeastOnce:
     def _send_round(self, lane: Lane, flights: list[tuple[Flight, list[int]]], producer: Producer) -> None:
         for flight, indices in flights:
             if lane.paused and not lane.in_parts:
-                break  # one was refused immediately: what comes after it must wait again
+                break  # one was refused immediately: later ones must wait again
             for index in indices:
                 del flight.failed[index]
             self._metrics.batches_retried += 1
@@ -237,25 +237,25 @@ class AtLeastOnce:
         self.errors.report(error.code(), error.str())
 
     def _use_renewed(self) -> None:
-        """Replace the producer after a renewal of certificates, as soon as nothing is in flight, so that nothing is
-        sent twice. What the broker does not acknowledge in time, perhaps because the old certificate has expired, is
-        sent again."""
+        """Replace the producer after a renewal of certificates, once nothing is in flight, so that nothing is sent
+        twice. Batches that the broker does not acknowledge in time, perhaps because the old certificate has expired,
+        are sent again."""
         if self._renew_by is None and self._kafka.are_renewed():
             self._renew_by = self._clock.monotonic() + RENEWAL_PATIENCE
         if self._renew_by is not None and (not self.in_flight or self._clock.monotonic() >= self._renew_by):
             self._replace_producer()
 
     def _replace_producer(self) -> None:
-        """Replace a producer. Purging makes every report come in as failed, so all lanes with records in flight are
-        paused; they resume with the new producer."""
+        """Replace the producer. Purging fails all outstanding records, which pauses their lanes; they resume with the
+        new producer."""
         try:
             if not self._purge(5.0):
-                return  # a missing report would pause its lane forever: the next poll tries again
+                return  # a missing report would pause its lane forever: the next poll retries
             self._single = None
             self._producer = self._make_producer(self._on_error)
         except StartError as error:
-            logger.error("%s. Retrying", error)  # a certificate that is being renewed, for instance
-            self._renew_by = None  # without a fatal error, the producer that is there still works
+            logger.error("%s. Retrying", error)  # for example a certificate during its renewal
+            self._renew_by = None  # without a fatal error, the current producer still works
             return
         self._fatal = False
         self._renew_by = None

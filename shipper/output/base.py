@@ -11,22 +11,22 @@ class Deliveries(Protocol):
     """Receives the outcome of each batch; called from within `publish` or `poll`, on the same thread."""
 
     def delivered(self, batch: Batch, rejected: Sequence[Rejection]) -> None:
-        """Report that every event of the batch is durable at its destination, except the rejected ones, which never
+        """Report that all events of the batch are durable at their destination, except the rejected ones, which never
         will be."""
 
 
 class TransactionDeliveries(Deliveries, Protocol):
-    """The same for an output with transactions."""
+    """Receives the outcome of each batch of an output with transactions."""
 
     def delivered(self, batch: Batch, rejected: Sequence[Rejection], *, are_saved: bool = False) -> None:
-        """`are_saved`: the rejected ones were, by `save_rejected`."""
+        """Report the delivery. `are_saved`: the rejected events were saved by `save_rejected`."""
 
     def save_rejected(self, batch: Batch, rejected: Sequence[Rejection]) -> bool:
-        """Save events that will never be delivered, before the transaction with the others is committed. False if that
-        is not possible now: it is asked again later."""
+        """Save rejected events before the transaction with the others is committed. Return False if that is not
+        possible now: the caller retries."""
 
     def given_up(self, batch: Batch) -> None:
-        """Report that nothing of the batch is sent, as its source `is_lost`."""
+        """Report that no event of the batch is sent, as its source `is_lost`."""
 
 
 class Positions(Protocol):
@@ -34,100 +34,103 @@ class Positions(Protocol):
 
     @property
     def entries(self) -> Mapping[str, bytes]:
-        """Return the entry of each file, by its id, as it will be once the transaction is committed."""
+        """Return the entry of each file, by id, as of the commit of the transaction."""
 
     def commit(self) -> None:
         """Move the positions."""
 
     def add_offsets(self, producer: Any) -> None:
-        """Add to the producer's transaction the offsets that consumer groups will have. Blocks; called from another
-        thread. Raises KafkaException."""
+        """Add the future offsets of consumer groups to the producer's transaction. Blocks; called from another thread.
+        Raises KafkaException."""
 
     def drop_lost(self) -> None:
-        """Forget the positions of batches whose source `is_lost`, which are not sent again."""
+        """Forget positions of batches whose source `is_lost`, which are not sent again."""
 
 
 class PreparesPositions(Protocol):
-    has_groups: bool  # True once a transaction has had offsets of consumer groups, or will have some
+    """Prepares the positions of transactions."""
+
+    has_groups: bool  # True once a transaction has, or will have, offsets of consumer groups
 
     def prepare(self, batches: Iterable[Batch]) -> Positions:
         """Return the positions of a transaction with these batches."""
 
 
 class Output(Protocol):
-    """All methods are called from the one publishing thread, and none raises because the destination is unavailable."""
+    """The destination of batches. All methods are called from the publishing thread, and none raises because the
+    destination is unavailable."""
 
     def publish(self, batch: Batch) -> bool:
-        """Take over a batch. Each batch of a file is delivered after the batches of that file taken before it. Return
-        False if there is no room now: the caller offers the batch again later. Never blocks on the destination."""
+        """Take over a batch. Batches of a file are delivered in the order in which they were taken. Return False if
+        there is no room now: the caller offers the batch again. Never blocks on the destination."""
 
     def takes_more(self, source: Source) -> bool:
-        """True if more of this file may be read: not too much of the queue waits for the place that it is sent to."""
+        """Return True if more of this file may be read: its destination does not hold up too much of the queue."""
 
     @property
     def awaits_reports(self) -> bool:
-        """True if files are not read until more of what is in flight is delivered, which is expected soon."""
+        """Return True if reading pauses until more batches in flight are delivered, which is expected soon."""
 
     def poll(self, timeout: float) -> None:
-        """Continue delivery, for at most `timeout` seconds; returns early when something was delivered."""
+        """Continue delivery for at most `timeout` seconds; return early when something was delivered."""
 
     @property
     def in_flight(self) -> int:
-        """Return the number of batches that were taken and are not delivered yet."""
+        """Return the number of batches taken and not delivered yet."""
 
     def close(self) -> None:
-        """Give up what is in flight and free all resources. At-least-once is preserved: no position has moved."""
+        """Give up batches in flight and free all resources. At-least-once holds: no position has moved."""
 
 
 @runtime_checkable
 class CommitsPositions(Protocol):
-    """An output that keeps the positions beside the records, and commits both at once."""
+    """An output that stores positions with the records, and commits both together."""
 
     def start(self, stopping: Callable[[], bool]) -> Mapping[str, bytes] | None:
-        """Return the entries that were committed, by file id, before anything is published. Waits for the destination;
-        None if `stopping` meanwhile. Raises StartError."""
+        """Return the committed entries by file id, before anything is published. Waits for the destination; None if
+        `stopping` meanwhile. Raises StartError."""
 
     def forget(self, file_id: str) -> None:
-        """Remove the entry of a file, with the next commit."""
+        """Remove the entry of a file with the next commit."""
 
 
 class OutputErrors(Protocol):
-    """The errors of an output, for the monitor, whose thread asks."""
+    """The errors of an output, for the monitor's thread."""
 
     @property
     def failing(self) -> bool:
-        """True if the newest report is an error, and nothing was delivered since."""
+        """Return True if the latest report is an error, and nothing was delivered since."""
 
     @property
     def problem(self) -> str:
-        """Return the last error in words, with what to do."""
+        """Return the last error as a message with advice."""
 
     def counts(self) -> Mapping[str, int]:
-        """Return how often each error occurred, by its name."""
+        """Return how often each error occurred, by name."""
 
     def waiting(self) -> Mapping[str, str]:
-        """Return the topics that have refused records and taken none since, each with the last error in words, and
-        those that give no answer."""
+        """Return topics that rejected records and accepted none since, and topics that do not respond, each with a
+        message."""
 
     def answered(self) -> None:
-        """Note that the destination answers, while there is nothing to deliver."""
+        """Note that the destination responds, while there is nothing to deliver."""
 
 
 @runtime_checkable
 class Remote(Protocol):
-    """An output whose destination may be out of reach."""
+    """An output whose destination may be unreachable."""
 
     @property
     def errors(self) -> OutputErrors: ...
 
     def reach(self, timeout: float) -> bool:
-        """True if the destination answers. Blocks for at most `timeout` seconds; called from any thread."""
+        """Return True if the destination responds. Blocks for at most `timeout` seconds; callable from any thread."""
 
 
 class OnePlace:
-    """An output that sends everything to one place: what holds up one file holds up all.
+    """An output with a single destination: a failure for one file is a failure for all.
 
-    `problem` is what keeps it from delivering, in words; empty while it delivers.
+    `problem`: why it does not deliver; empty while it delivers.
     """
 
     problem = ""
@@ -142,7 +145,7 @@ class OnePlace:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """An event as it is sent. `topic` and `key` are empty where the output has none."""
+    """An event as it is sent. `topic` and `key` are empty if the output has none."""
 
     path: str
     topic: str
@@ -151,5 +154,5 @@ class Sample:
     value: str
 
 
-# Returns the events of a batch as they are sent, without those that the output refuses.
+# Returns the events of a batch as they are sent, without rejected ones.
 Records = Callable[[Batch], Sequence[Sample]]

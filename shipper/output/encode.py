@@ -1,8 +1,8 @@
-"""Events -> JSON records (docs/reference/kafka-records.md; the contract is tests/golden/record.json).
+"""Encodes events as JSON records (docs/reference/kafka-records.md; the contract is tests/golden/record.json).
 
-What is constant for a file is encoded once, and the texts of a batch are escaped in one call: joined by a character
-that JSON does not escape and that does not occur in them, and split again. A record is then spliced from ready pieces.
-The members of events cost one more call; a member that shadows a constant replaces its piece.
+The constants of a file are encoded once, and the texts of a batch are escaped in one call: joined by a character that
+JSON does not escape and that does not occur in them, then split again. Records are spliced from these fragments.
+Members of events cost one more call; a member that shadows a constant replaces its fragment.
 """
 
 from collections.abc import Mapping
@@ -15,11 +15,11 @@ from log_shipper.shipper.event import DELETED, TRUNCATED, Batch, Constants, Doc,
 from log_shipper.shipper.formats.record import timestamp
 from log_shipper.shipper.formats.text import cut_text, dumps, text_of, without_surrogates
 
-# DEL is the only control character that JSON does not escape, and is very rare in logs.
+# DEL is the only control character that JSON does not escape; it is very rare in logs.
 SEPARATOR = "\x7f"
-# The most bytes that one byte of text takes in JSON: a control character becomes \u00XX.
+# The maximum bytes of JSON per byte of text: a control character becomes \u00XX.
 WORST_ESCAPE = 6
-# Written from the columns; a parser may have found members of these names.
+# Written from the columns; a parser may have found members with these names.
 LOG_COLUMNS = frozenset({"offset", "length", "flags"})
 
 
@@ -27,17 +27,17 @@ NOTHING_REFUSED: Mapping[int, str] = {}
 
 
 class Codec(Protocol):
-    """Writes the payloads of events."""
+    """Encodes events as payloads."""
 
     def refused(self, batch: Batch) -> Mapping[int, str]:
-        """Return the reasons of the events that have no payload, by index."""
+        """Return the reasons of events without a payload, by index."""
 
     def encode(self, batch: Batch) -> list[str]:
         """Return the payload of each event, in order. None of them may be refused."""
 
 
 def sendable(batch: Batch, refused: Mapping[int, str]) -> Batch:
-    """Return the batch without the events that are refused."""
+    """Return the batch without the refused events."""
     return batch.part([index for index in range(batch.events) if index not in refused]) if refused else batch
 
 
@@ -46,7 +46,8 @@ def rejections(refused: Mapping[int, str]) -> list[Rejection]:
 
 
 class Encoder:
-    """`max_bytes` is the longest record in bytes of UTF-8; the message of a longer one is truncated and flagged."""
+    """`max_bytes`: the maximum record size in bytes of UTF-8; the message of a larger record is truncated and
+    flagged."""
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
@@ -73,14 +74,14 @@ class Encoder:
                 records[index] = _record(pieces, time, escaped[index], batch, index)
         else:
             records = _documents(batch, pieces, time, escaped, messages.docs)
-        # A raw byte may become U+FFFD, which is three bytes; no other character grows more than a control character.
+        # A raw byte may become U+FFFD, three bytes; nothing grows more than a control character.
         longest = max(messages.lengths) * WORST_ESCAPE + len(head) + len(file) + len(tail) + 64
         if messages.docs is not None or longest > self._max_bytes:
             self._fit(records, batch)
         return records
 
     def pieces_of(self, constants: Constants) -> "Pieces":
-        """Return the constants as pieces of JSON, created once for a file."""
+        """Return the constants as JSON fragments, created once per file."""
         pieces = self._pieces.get(constants)
         if pieces is None:
             pieces = self._pieces[constants] = Pieces(constants.members)
@@ -94,7 +95,7 @@ class Encoder:
                 records[index] = self.cut(batch, index, self._max_bytes)
 
     def cut(self, batch: Batch, index: int, max_bytes: int) -> str:
-        """Return the record with as much of its message as fits: the same bytes each time it is encoded."""
+        """Return the record with as much of its message as fits: the same bytes each time."""
         part = batch.part([index])
         part.messages.flags = {0: add_flag(batch.messages.flags.get(index, ()), TRUNCATED)}
         pieces, time = self.pieces_of(batch.constants), timestamp(batch.time)
@@ -107,7 +108,7 @@ class Encoder:
 
 
 def _documents(batch: Batch, pieces: "Pieces", time: str, escaped: list[str], docs: list[Doc]) -> list[str]:
-    """Return the records of events with documents. They are written in one call, except those with flags, or with a
+    """Return the records of events with documents. They are encoded in one call, except those with flags or with a
     member that shadows a constant."""
     messages, flags, file, tail = batch.messages, batch.messages.flags, pieces.file, pieces.tail
     easy = list(map(pieces.apart.isdisjoint, docs))
@@ -115,7 +116,7 @@ def _documents(batch: Batch, pieces: "Pieces", time: str, escaped: list[str], do
     if written is None:
         return [_record(pieces, time, text, batch, index) for index, text in enumerate(escaped)]
     head = f'{{"@timestamp":"{time}",'
-    heads = ["{" if "@timestamp" in doc else head for doc in docs]  # one of its own is among its members
+    heads = ["{" if "@timestamp" in doc else head for doc in docs]  # it has its own among its members
     rows = zip(heads, escaped, messages.offsets, messages.lengths, written, strict=True)
     records = [
         f'{head}"message":"{text}","log":{{"offset":{offset},"length":{length},{file}}}{own}{tail}'
@@ -131,8 +132,8 @@ def _documents(batch: Batch, pieces: "Pieces", time: str, escaped: list[str], do
 
 
 def _column(docs: list[Doc]) -> list[str] | None:
-    """Return the members of each document, with a comma before the first; None if they cannot be written in one call,
-    because orjson refuses one of them, or a list in one of them contains the separator."""
+    """Return the members of each document, with a leading comma; None if they cannot be encoded in one call, because
+    orjson refuses one of them, or a list in one contains the separator."""
     mixed: list[Any] = [SEPARATOR] * (2 * len(docs) - 1)
     mixed[::2] = docs
     try:
@@ -146,7 +147,7 @@ def _column(docs: list[Doc]) -> list[str] | None:
 
 
 def _record(pieces: "Pieces", time: str, text: str, batch: Batch, index: int) -> str:
-    """Return the record of an event with its own flags, log or constants; `text` is its message, escaped."""
+    """Return the record of an event with its own flags, log or constants; `text` is its escaped message."""
     messages = batch.messages
     doc = messages.docs[index] if messages.docs else {}
     message = "" if messages.docs and not messages.texts[index] else f'"message":"{text}",'
@@ -174,7 +175,7 @@ def escape(texts: list[str]) -> list[str]:
     except TypeError:
         return escape([without_surrogates(text) for text in texts])
     if len(encoded) == len(joined) + 2 and joined.isascii():
-        return texts  # nothing grew, so nothing was escaped
+        return texts  # same length: nothing was escaped
     pieces = encoded[1:-1].decode().split(SEPARATOR)
     if len(pieces) == len(texts):
         return pieces
@@ -182,8 +183,8 @@ def escape(texts: list[str]) -> list[str]:
 
 
 class Pieces:
-    """The constants of a file as JSON text: `file` within `log`, each other member with a comma before it, and `tail`:
-    all of these with the closing brace. A document with a name of `apart` cannot be inserted between them as it is."""
+    """The constants of a file as JSON: `file` within `log`, other members with a leading comma, and `tail`, all of
+    these with the closing brace. A document with a name in `apart` cannot be inserted unchanged."""
 
     __slots__ = ("_names", "_without", "apart", "file", "members", "tail")
 
@@ -199,7 +200,7 @@ class Pieces:
         """Return `tail` without the members that a document shadows."""
         shadowed = self._names.intersection(doc)
         if shadowed not in self._without:
-            if len(self._without) == 256:  # the log determines the subsets, and a dozen fields_under_root have many
+            if len(self._without) == 256:  # the log determines the subsets, and a dozen fields_under_root give many
                 self._without.clear()
             rest = (piece for name, piece in self.members.items() if name not in shadowed)
             self._without[shadowed] = "".join(rest) + "}"

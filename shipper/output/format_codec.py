@@ -1,11 +1,11 @@
-"""Records that are texts: `codec.format`."""
+"""Encodes events as texts: `codec.format`."""
 
 from collections.abc import Callable, Mapping
 
 from log_shipper.shipper.event import TRUNCATED, Batch, add_flag
 from log_shipper.shipper.formats.text import cut_text
 
-# The text of each event, and the reasons of those that have none by index.
+# The text of each event, and the reasons of those without one by index.
 Texts = Callable[[Batch], tuple[list[str], dict[int, str]]]
 
 
@@ -14,8 +14,8 @@ def nothing(batch: Batch) -> int:
 
 
 class FormatCodec:
-    """`max_bytes` is the longest payload in bytes of UTF-8, with the bytes that are `reserved` for what travels beside
-    it. A longer one is cut, and its event is flagged: the flags travel beside the payload."""
+    """`max_bytes`: the maximum payload in bytes of UTF-8, including the bytes `reserved` for its headers. A larger one
+    is cut and its event flagged: flags are in the headers."""
 
     def __init__(self, texts: Texts, max_bytes: int, reserved: Callable[[Batch], int] = nothing) -> None:
         self._texts = texts

@@ -1,4 +1,4 @@
-"""What both deliveries of the output to Kafka share: `AtLeastOnce` and `Transactions`."""
+"""The common part of both Kafka outputs, `AtLeastOnce` and `Transactions`."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,8 +19,8 @@ from log_shipper.shipper.output.partitions import Partitions
 
 
 class Sending:
-    """A batch on its way. An event without a topic or a payload is rejected from the start. `has_times`: its records
-    have the times of the events."""
+    """A batch on its way. An event without topic or payload is rejected from the start. `has_times`: records have the
+    times of their events."""
 
     __slots__ = ("batch", "has_times", "rejected", "topics")
 
@@ -39,19 +39,19 @@ class Sending:
 
 
 class Probe:
-    """Asks whether a broker answers. By a client of its own: one that has listed all topics reports no more that one of
-    them was deleted."""
+    """Checks whether a broker responds, with its own client: a client that has listed all topics no longer reports that
+    one was deleted."""
 
     def __init__(self, make_client: Callable[[], AdminClient]) -> None:
         self._make_client = make_client
-        self._client: AdminClient | None = None  # until a broker has answered it
+        self._client: AdminClient | None = None  # until a broker has responded
 
     def __call__(self, timeout: float) -> bool:
-        """True if one answers within so many seconds, for which it blocks. Any thread may ask."""
+        """Return True if one responds within `timeout` seconds. Blocks; callable from any thread."""
         try:
             self._client = self._client or self._make_client()
             self._client.list_topics(timeout=timeout)
-        except (KafkaException, StartError):  # no answer; a certificate that is being renewed, for instance
+        except (KafkaException, StartError):  # no response, or for example a certificate during its renewal
             return False
         self._client = None
         return True
@@ -59,7 +59,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class KafkaContext:
-    """What makes the records and finds their topics, and what handles failures."""
+    """Makes records, chooses topics, and handles failures."""
 
     records: RecordMaker
     topics: Callable[[Batch], Topics]
@@ -67,12 +67,12 @@ class KafkaContext:
     backoff: Backoff
     metrics: Metrics
     clock: Clock
-    reach: Callable[[float], bool]  # a broker, within so many seconds
-    are_renewed: Callable[[], bool] = never  # the certificates; True once after that
-    partitions: Partitions | None = None  # where the client does not choose them by the key
+    reach: Callable[[float], bool]  # reaches a broker within this many seconds
+    are_renewed: Callable[[], bool] = never  # certificates; True once after a renewal
+    partitions: Partitions | None = None  # unless the client chooses them by key
 
     def knows_partitions(self, topics: Topics) -> bool:
-        """True if records for these topics can be sent; else the partitions are looked up. Does not block."""
+        """Return True if records for these topics can be sent; otherwise look up the partitions. Does not block."""
         return self.partitions is None or self.partitions.know(topics)
 
     def send(
@@ -82,8 +82,8 @@ class KafkaContext:
         indices: list[int] | None,
         report_of: ReportOf,
     ) -> list[tuple[int, KafkaError]]:
-        """Hand the records of the events with these indices (None: all) to the client, and return the indices of those
-        that it refused immediately (queue full, record too large)."""
+        """Hand the records of these events (None: all) to the client. Return the indices it refused immediately (queue
+        full, record too large)."""
         batch = sending.batch if indices is None else sending.batch.part(indices)
         records = self.records.records(batch, with_times=sending.has_times)
         refused: list[tuple[int, KafkaError]] = []
@@ -102,7 +102,7 @@ class KafkaContext:
 def _by_topic(
     topics: Topics, indices: Sequence[int], records: list[dict[str, Any]]
 ) -> Iterator[tuple[str, Sequence[int], list[dict[str, Any]]]]:
-    """Yield each topic with the indices and the records of its events, which keep their order."""
+    """Yield each topic with the indices and records of its events, in order."""
     if topics.shared is not None:
         if records:
             yield topics.shared, indices, records

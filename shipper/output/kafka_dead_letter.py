@@ -1,7 +1,7 @@
-"""Rejected events as letters in a Kafka topic of their own, each under the file id as its key.
+"""Saves rejected events as letters in a Kafka topic, keyed by file id.
 
-What became of a letter is kept until the call that writes it succeeds, so that a further try sends only what Kafka has
-not taken yet. Kafka may take longer than a try: the letter stays in flight, and a later try learns the outcome.
+The state of a letter is kept until the call that writes it succeeds, so a retry sends only letters that Kafka has not
+accepted. Kafka may take longer than an attempt: the letter stays in flight, and a later attempt gets the outcome.
 """
 
 import errno
@@ -24,13 +24,13 @@ from log_shipper.shipper.output.kafka_records import Producer
 
 logger = logging.getLogger(__name__)
 
-# Seconds that a try waits for Kafka; nothing else is done meanwhile. A new client needs half a second.
+# Seconds that an attempt waits for Kafka; nothing else is done meanwhile. A new client needs half a second.
 PATIENCE = 0.75
-MAX_SILENCE = 60.0  # seconds without an outcome, after which a new client may do better
+MAX_SILENCE = 60.0  # seconds without an outcome after which a new client is tried
 
 
 class Fallback(Protocol):
-    """What keeps the letters that Kafka refuses, too."""
+    """Stores letters that Kafka rejects."""
 
     @property
     def place(self) -> str: ...
@@ -41,19 +41,19 @@ class Fallback(Protocol):
 class _State(Enum):
     UNSENT = "unsent"
     IN_FLIGHT = "in flight"
-    REFUSED = "refused"  # by the topic, for good
-    KEPT = "kept"  # in the topic or by the fallback
+    REFUSED = "refused"  # by the topic, permanently
+    KEPT = "kept"  # in the topic or the fallback
 
 
 @dataclass(slots=True)
 class _Letter:
     text: str
     state: _State = _State.UNSENT
-    error: KafkaError | None = None  # of the last try
+    error: KafkaError | None = None  # of the last attempt
 
 
 class KafkaDeadLetter:
-    """Letters that Kafka refuses for good, such as one that is larger than the topic takes, go to the `fallback`."""
+    """Letters that Kafka rejects permanently, such as oversized ones, go to the `fallback`."""
 
     def __init__(
         self,
@@ -66,10 +66,10 @@ class KafkaDeadLetter:
         self._make_producer = make_producer
         self._fallback = fallback
         self._clock = clock
-        self._producer: Producer | None = None  # rejections are rare: created at the first
-        self._has_failed = False  # the producer, permanently
+        self._producer: Producer | None = None  # rejections are rare: created on demand
+        self._has_failed = False  # the producer has failed permanently
         self._silent_since = 0.0
-        # By batch and index. A batch is published until its letters are kept: none is left behind.
+        # By batch and index. A batch is published until its letters are saved, so none is left behind.
         self._letters: dict[tuple[Batch, int], _Letter] = {}
 
     @property
@@ -77,8 +77,8 @@ class KafkaDeadLetter:
         return f"topic {self._topic}"
 
     def write(self, batch: Batch, rejected: Sequence[Rejection]) -> None:
-        """Send, and wait a moment for the acknowledgement. Raises OSError if Kafka has not taken all of them yet; the
-        next call with the same batch continues."""
+        """Send, and wait briefly for acknowledgement. Raises OSError if Kafka has not accepted all of them; calling it
+        again with the same batch continues."""
         letters = [self._letter(batch, rejection) for rejection in rejected]
         try:
             self._send(batch.source.file_id, letters)
@@ -92,7 +92,7 @@ class KafkaDeadLetter:
             self._letters.pop((batch, rejection.index), None)
 
     def _letter(self, batch: Batch, rejection: Rejection) -> _Letter:
-        """Return the letter, which is written once: a further try sends the same bytes."""
+        """Return the letter, encoded once: a retry sends the same bytes."""
         known = self._letters.get((batch, rejection.index))
         if known is None:
             line = letter.written(batch, rejection, self._clock.time())
@@ -100,7 +100,7 @@ class KafkaDeadLetter:
         return known
 
     def _send(self, key: str, letters: Sequence[_Letter]) -> None:
-        """Send what is not sent yet, and take in reports. Raises KafkaException or StartError."""
+        """Send unsent letters, and process reports. Raises KafkaException or StartError."""
         if all(one.state in (_State.REFUSED, _State.KEPT) for one in letters):
             return
         if self._producer is None:
@@ -112,7 +112,7 @@ class KafkaDeadLetter:
             record = {"value": unsent.text, "key": key}
             unsent.state = _State.IN_FLIGHT
             if not self._producer.produce_batch(self._topic, [record], callback=partial(self._note, unsent)):
-                self._settle(unsent, record.get("_error"))  # type: ignore[arg-type]  # added by the client
+                self._settle(unsent, record.get("_error"))  # type: ignore[arg-type]  # set by the client
         deadline = self._clock.monotonic() + PATIENCE
         while _any_in_flight(letters) and self._clock.monotonic() < deadline:
             self._producer.poll(0.1)
@@ -144,7 +144,7 @@ class KafkaDeadLetter:
             letters[rejection.index].state = _State.KEPT
 
     def _check(self, letters: Sequence[_Letter]) -> None:
-        """Raise OSError unless all are kept. Drop a producer that no longer works."""
+        """Raise OSError unless all letters are saved. Drop a failed producer."""
         failed = [one.error for one in letters if one.state is _State.UNSENT and one.error is not None]
         waiting = _any_in_flight(letters)
         if self._has_failed or (waiting and self._clock.monotonic() - self._silent_since >= MAX_SILENCE):
@@ -155,9 +155,9 @@ class KafkaDeadLetter:
             raise OSError(errno.ETIMEDOUT, "no acknowledgement from Kafka yet")
 
     def _drop_producer(self) -> None:
-        """Have a new one made by the next try, which sends again what is in flight."""
+        """Drop the producer; the next attempt creates a new one, and sends letters in flight again."""
         if self._producer is not None:
-            with suppress(KafkaException):  # a permanent failure, which may be the reason
+            with suppress(KafkaException):  # a permanent failure, perhaps the reason
                 self._producer.purge()
                 self._producer.flush(0.1)
             self._producer = None

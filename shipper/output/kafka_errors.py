@@ -18,22 +18,22 @@ from log_shipper.shipper.event import Topics
 
 logger = logging.getLogger(__name__)
 
-# Which limit of the topic a request exceeds. Both apply to the whole compressed request of a partition.
+# The topic limit that a request exceeds. Both apply to the whole compressed request of a partition.
 LIMITS = {
     KafkaError.MSG_SIZE_TOO_LARGE: "max.message.bytes",
     KafkaError.RECORD_LIST_TOO_LARGE: "segment.bytes",
 }
-# The second means that another record of the same request is invalid. INVALID_TIMESTAMP is not among them: records that
-# have the time at which they are sent show that this host's clock is wrong, and all of them fail until it is corrected.
+# The second means that another record of the request is invalid. INVALID_TIMESTAMP is not included: for records with
+# the time of sending it means a wrong clock on this host, and all of them fail until it is corrected.
 INVALID = frozenset({KafkaError.INVALID_RECORD, KafkaError._INVALID_DIFFERENT_RECORD})
-# What a broker may answer to the times of events: if several records of a request have one that it refuses, it is
-# INVALID_RECORD. They are sent again with the time of sending: one old event must not hold up its file.
+# Errors about event times: if several records of a request have a refused time, it is INVALID_RECORD. They are sent
+# again with the time of sending: one old event must not hold up its file.
 MAY_BE_TIMES = INVALID | {KafkaError.INVALID_TIMESTAMP}
 POISON = INVALID | LIMITS.keys()
-# What our own purge reports when a producer is replaced.
+# Reports of our own purge when a producer is replaced.
 PURGED = frozenset({KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT})
 
-# A broker's answer about one topic: the others may be well.
+# Errors of one topic: others may work.
 OF_ONE_TOPIC = frozenset(
     {
         KafkaError._UNKNOWN_TOPIC,
@@ -68,7 +68,7 @@ _REPLICAS = "too few in-sync replicas (min.insync.replicas); restart the missing
 _IDEMPOTENCE = "not authorized for idempotent writes; grant the user IdempotentWrite on the cluster"
 _COMPRESSION = "the broker does not support the compression; change output.kafka.compression"
 
-# What to do, for the person who reads the log at night.
+# Advice for the operator.
 ADVICE = {
     KafkaError._ALL_BROKERS_DOWN: "no broker is reachable; check output.kafka.hosts, the network and the brokers",
     KafkaError._TRANSPORT: "connection lost or refused; check output.kafka.hosts, the network and the broker",
@@ -91,13 +91,13 @@ ADVICE = {
     KafkaError.TOPIC_EXCEPTION: "the topic's name is invalid or reserved; set another topic",
     KafkaError.UNSUPPORTED_COMPRESSION_TYPE: _COMPRESSION,
 }
-# TLS alerts with which a server refuses the client's certificate; with TLS 1.3 they come after the handshake, and
-# librdkafka reports a connection that broke.
+# TLS alerts that reject the client certificate; with TLS 1.3 they come after the handshake, and librdkafka reports a
+# lost connection.
 _CERTIFICATE_ALERT = re.compile(r"SSL alert number (4[2-8]|116)\b")
 
 
 def advice(code: int, text: str, default: str) -> str:
-    """Return what to do about an error; `text` is librdkafka's."""
+    """Return the advice for an error; `text` is librdkafka's."""
     if _CERTIFICATE_ALERT.search(text):
         return (
             "the broker rejects the client certificate; check that ssl.certificate is set, has not expired, "
@@ -107,42 +107,42 @@ def advice(code: int, text: str, default: str) -> str:
 
 
 def is_fatal(error: KafkaError) -> bool:
-    """True if the producer cannot continue."""
+    """Return True if the producer cannot continue."""
     return error.fatal() or error.code() == KafkaError._FATAL
 
 
-MAX_THROTTLES = 1000  # the events decide how many topics there are
+MAX_THROTTLES = 1000  # events determine the number of topics
 
 
 class ErrorReporter:
-    """Logs errors of Kafka: immediately when one is new, then once a minute, and when events are delivered again.
+    """Logs Kafka errors: immediately when new, then once a minute, and when events are delivered again.
 
-    If one of several brokers is down, failures and deliveries alternate; that must not flood the log.
+    With one of several brokers down, failures and deliveries alternate; that must not flood the log.
     """
 
     def __init__(self, hosts: str, topic: str, clock: Clock) -> None:
-        """`topic`: that of all events; empty where it depends on the event."""
+        """`topic`: of all events; empty if it depends on the event."""
         self._hosts = hosts
         self._topic = topic
         self._clock = clock
         self._throttles: dict[tuple[int, str], Throttle] = {}  # by code and topic
         self._present: set[int] = set()
-        self._reported: dict[str, str] = {}  # topics, empty for errors that concern none, with the error in words
-        self._logged: set[str] = set()  # those of them whose error was logged, so that its end is, too
-        self._unanswered: dict[str, str] = {}  # topics with records that have no answer, in words
-        self._unanswered_logged: set[str] = set()  # those of them that were logged, so that the end is, too
+        self._reported: dict[str, str] = {}  # messages by topic, which is empty for other errors
+        self._logged: set[str] = set()  # topics whose error was logged, so that its end is, too
+        self._unanswered: dict[str, str] = {}  # topics with unacknowledged records, with a message
+        self._unanswered_logged: set[str] = set()  # topics that were logged, so that the end is, too
         self._counts: dict[int, int] = {}  # by code
-        # The newest report is an error of the whole output, and nothing was delivered since. Where topics depend on the
-        # event, one that is refused is none: a broker has answered, and other topics may be well.
+        # The latest report is an error of the whole output, and nothing was delivered since. With topics by event, a
+        # rejecting topic does not count: a broker has responded, and other topics may work.
         self.failing = False
-        self._last: tuple[int, str, str] | None = None  # the last error: code, text, topic
+        self._last: tuple[int, str, str] | None = None  # code, text, topic of the last error
 
     def report(self, code: int, text: str, topic: str = "") -> None:
-        """`topic`: of the record that failed, if the error concerns one."""
+        """Report an error. `topic`: of the failed record, if the error concerns one."""
         self._count(code)
         self.failing = bool(self._topic) or code not in OF_ONE_TOPIC
         if code == KafkaError._ALL_BROKERS_DOWN and self._present - {code}:
-            return  # the library reports it also if brokers answer and refuse: the reason was logged already
+            return  # also reported if brokers respond and refuse: the reason was logged already
         self._last = code, text, topic
         self._present.add(code)
         is_due = self._is_due(code, topic)
@@ -155,8 +155,8 @@ class ErrorReporter:
             )
 
     def record_failed(self, error: KafkaError, topic: str, *, has_times: bool, is_alone: bool = False) -> None:
-        """A record was refused, or was not sent. `has_times`: it had the time of its event; `is_alone`: it was the only
-        one in its request."""
+        """Report that a record was refused or not sent. `has_times`: it had the time of its event; `is_alone`: it was
+        the only one in its request."""
         code = error.code()
         if has_times and code in MAY_BE_TIMES:
             self.times_refused(error.str(), topic)
@@ -187,7 +187,7 @@ class ErrorReporter:
             )
 
     def unanswered(self, paths: Mapping[str, Sequence[str]]) -> None:
-        """Note the topics that give no answer about records of these files; empty if all do."""
+        """Set the topics with unacknowledged records, with the paths of their files; empty if there are none."""
         for topic in sorted(self._unanswered_logged - paths.keys()):
             logger.info("Kafka (%s): records are acknowledged again", self._where(topic), extra=END)
         self._unanswered_logged &= paths.keys()
@@ -203,11 +203,11 @@ class ErrorReporter:
 
     @property
     def any_reported(self) -> bool:
-        """True if `recovered` has something to do."""
+        """Return True if `recovered` has something to do."""
         return self.failing or bool(self._present or self._reported)
 
     def recovered(self, topics: Topics | None = None) -> None:
-        """Called when events of these topics were delivered; None: of all that were reported."""
+        """Note that events of these topics were delivered; None: of all reported topics."""
         self._present.clear()
         self.failing = False
         if self._reported:
@@ -220,13 +220,13 @@ class ErrorReporter:
 
     @property
     def topics_waiting(self) -> int:
-        """Return how many topics block records: they have refused some and taken none since, or give no answer."""
+        """Return the number of topics that hold up records, by rejecting them or not responding."""
         return len(self.waiting())
 
     @property
     def problem(self) -> str:
-        """Return the last error in words, with what to do, also if it was not logged again; empty if there was none.
-        Any thread may ask."""
+        """Return the last error as a message with advice, even if it was not logged again; empty if there was none.
+        Callable from any thread."""
         last = self._last
         return "" if last is None else self._in_words(*last)
 
@@ -234,16 +234,16 @@ class ErrorReporter:
         return f"Kafka ({self._where(topic)}): {advice(code, text, 'Kafka reports an error')}"
 
     def counts(self) -> dict[str, int]:
-        """Return how often each error was reported, by librdkafka's name for it. Any thread may ask."""
+        """Return how often each error was reported, by librdkafka's name. Callable from any thread."""
         return {KafkaError(code).name(): count for code, count in self._counts.copy().items()}
 
     def waiting(self) -> dict[str, str]:
-        """Return the topics that have refused records and taken none since, each with its last error in words, and
-        those that give no answer. Any thread may ask."""
+        """Return topics that rejected records and accepted none since, and topics that do not respond, each with a
+        message. Callable from any thread."""
         return self._unanswered | {topic: words for topic, words in self._reported.copy().items() if topic}
 
     def answered(self) -> None:
-        """Note that a broker answers, while nothing is in flight that could show it."""
+        """Note that a broker responds, while nothing is in flight that would show it."""
         self.failing = bool(self._topic) and bool(self.waiting())
 
     def _count(self, code: int) -> None:

@@ -1,4 +1,4 @@
-"""Events -> the records that the Kafka client takes: the value with what travels beside it."""
+"""Makes Kafka records of events: the value with its key, headers and time."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ ReportOf = Callable[[int | None], Report]
 
 
 class Producer(Protocol):
-    """The part of confluent_kafka.Producer that is used; tests/fakes.py has a fake."""
+    """The used part of confluent_kafka.Producer; tests/fakes.py has a fake."""
 
     def produce_batch(
         self, topic: str, messages: list[dict[str, Any]], *, callback: Report, partition: int = ...
@@ -49,7 +49,7 @@ class Beside:
 
 
 class RecordMaker:
-    """Makes the same records each time it gets the same batch, so that what is sent again is what was sent before."""
+    """Makes the same records each time from the same batch, so that a resent record is identical."""
 
     def __init__(self, codec: Codec, beside: Beside | None = None) -> None:
         self._codec = codec
@@ -61,8 +61,8 @@ class RecordMaker:
 
     def records(self, batch: Batch, *, with_times: bool = True) -> list[dict[str, Any]]:
         """Return the record of each event, in order, with the names of `Producer.produce`: value, key, headers,
-        timestamp, and as the partition the hash by which it is chosen. Without `with_times`, they have the time at
-        which they are sent, whatever is configured."""
+        timestamp, and as partition the hash that selects it. Without `with_times`, records have the time of sending,
+        whatever is configured."""
         beside, values = self._beside, self._codec.encode(batch)
         if beside.keys is None:
             key = batch.source.file_id
@@ -86,8 +86,7 @@ class RecordMaker:
 
 
 def event_times(batch: Batch) -> list[int]:
-    """Return the time of each event in milliseconds of the epoch; 0, which is no time to the client, for what was
-    before."""
+    """Return the time of each event in milliseconds since 1970; 0, no time to the client, for earlier ones."""
     times = [max(int(batch.time * 1000), 0)] * batch.events
     for index, doc in enumerate(batch.messages.docs or ()):
         if "@timestamp" in doc:
@@ -98,11 +97,11 @@ def event_times(batch: Batch) -> list[int]:
 def produce(
     producer: Producer, topic: str, records: list[dict[str, Any]], indices: Sequence[int], report_of: ReportOf
 ) -> int:
-    """Hand the records of these events, at least one, to the client, and return how many it took: the others have their
+    """Hand the records of these events, at least one, to the client. Return how many it accepted; the others have their
     error as `_error`.
 
-    Where records have headers or a time, each has a callback of its own: the client's call for a batch leaves out
-    headers without a word, and takes no times.
+    With headers or times, each record has its own callback: the client's batch call silently drops headers and does not
+    accept times.
     """
     if records[0].keys().isdisjoint(ONE_BY_ONE):
         if "partition" in records[0]:
@@ -121,7 +120,7 @@ def produce(
 
 
 def _produce_to_partitions(producer: Producer, topic: str, records: list[dict[str, Any]], report: Report) -> int:
-    """The client's call for a batch ignores the partition of a record: there is one call for each partition."""
+    """Make one call per partition: the client's batch call ignores the partition of a record."""
     groups: dict[int, list[dict[str, Any]]] = {}
     for record in records:
         groups.setdefault(record["partition"], []).append(record)

@@ -1,4 +1,4 @@
-"""output.kafka -> librdkafka's settings, which are documented in librdkafka's CONFIGURATION.md."""
+"""Converts output.kafka to librdkafka's settings, which its CONFIGURATION.md documents."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -20,7 +20,7 @@ from log_shipper.shipper.output.positions_topic import Clients
 
 Setting = str | int | float | bool
 
-# The guarantees rest on these; a raw setting that contradicts them is refused.
+# The guarantees depend on these; a contradicting raw setting is rejected.
 FIXED: dict[str, Setting] = {
     "enable.idempotence": True,
     "acks": "all",
@@ -29,7 +29,7 @@ FIXED: dict[str, Setting] = {
     # Every report counts. With transactions, the commit does.
     "delivery.report.only.error": False,
 }
-# Of these a raw setting would be another name of an option.
+# Raw settings that duplicate an option.
 OPTIONS = {"transactional.id": "delivery: exactly_once and transaction.id"}
 CLIENTS = ClientMaker(
     "librdkafka rejects the settings of output.kafka", "output.kafka.sasl.aws_msk_iam", "; events are kept"
@@ -37,8 +37,8 @@ CLIENTS = ClientMaker(
 
 
 def settings(config: KafkaOutputConfig) -> dict[str, Any]:
-    """Return librdkafka's settings. Raises StartError for a raw setting that would break a guarantee, and for files of
-    TLS that cannot be used."""
+    """Return librdkafka's settings. Raises StartError for a raw setting that breaks a guarantee, and for unusable TLS
+    files."""
     security = Security(config)
     problems = [*contradictions(config.librdkafka), *security.problems]
     if problems:
@@ -50,11 +50,11 @@ def settings(config: KafkaOutputConfig) -> dict[str, Any]:
         "message.max.bytes": config.max_message_bytes,
         # The shipper hands over batches, so waiting for more records gains nothing.
         "linger.ms": 1,
-        # The shipper's own queue is the bound; these must not be reached before it.
+        # The shipper's own queue is the limit; these must not be reached earlier.
         "queue.buffering.max.messages": 0,
         "queue.buffering.max.kbytes": 2_000_000,
         "partitioner": "murmur2_random",
-        # A topic that does not exist is reported early: its records wait in any case.
+        # A missing topic is reported early: its records wait in any case.
         "topic.metadata.propagation.max.ms": 5000,
         "reconnect.backoff.ms": 100,
         "reconnect.backoff.max.ms": 10_000,
@@ -67,7 +67,7 @@ def settings(config: KafkaOutputConfig) -> dict[str, Any]:
 
 
 def contradictions(raw: Mapping[str, Setting]) -> Iterator[Finding]:
-    """Yield the raw settings that would break a guarantee, or that are another name of an option."""
+    """Yield the raw settings that break a guarantee or duplicate an option."""
     for name, value in raw.items():
         if name in FIXED and str(value).lower() not in _same_as(FIXED[name]):
             words = f"{value} could lose or reorder lines; remove it: the value is always {FIXED[name]}"
@@ -77,20 +77,20 @@ def contradictions(raw: Mapping[str, Setting]) -> Iterator[Finding]:
 
 
 def latest(config: KafkaOutputConfig) -> Callable[[], dict[str, Any]]:
-    """As librdkafka.latest."""
+    """Return the function of librdkafka.latest for this output."""
     return librdkafka.latest(lambda: settings(config))
 
 
 def transactional(configured: dict[str, Any], transactional_id: str, *, relays: bool = False) -> dict[str, Any]:
-    """Return the settings of a producer with transactions. `relays`: they may have the offsets of consumer groups."""
-    # Where no broker answers, librdkafka 2.16 starts over with bootstrap.servers, but keeps the coordinator of a group:
-    # a call with offsets then waits for a broker to which it does not connect any more (its issue 5511).
+    """Return the settings of a transactional producer. `relays`: transactions may have offsets of consumer groups."""
+    # When no broker responds, librdkafka 2.16 starts over with bootstrap.servers but keeps the coordinator of a group:
+    # a call with offsets then waits for a broker to which it no longer connects (its issue 5511).
     recovery: dict[str, Any] = {"metadata.recovery.strategy": "none"} if relays else {}
     return recovery | configured | {"transactional.id": transactional_id, "delivery.report.only.error": True}
 
 
 def make_producer(config: KafkaOutputConfig) -> Callable[[Callable[[KafkaError], None]], Producer]:
-    """Return a function that makes producers. Raises StartError for settings that librdkafka refuses."""
+    """Return a function that creates producers. Raises StartError for settings that librdkafka rejects."""
     return producers(latest(config))
 
 
@@ -102,13 +102,13 @@ def producers(configured: Callable[[], dict[str, Any]]) -> Callable[[Callable[[K
 
 
 def clients(configured: Callable[[], dict[str, Any]]) -> Clients:
-    """Return what makes clients that read the positions."""
+    """Return the factory of clients that read positions."""
     reading = {
         "group.id": "not-used",
         "enable.auto.commit": False,
         "enable.partition.eof": True,
         "auto.offset.reset": "earliest",
-        "fetch.wait.max.ms": 10,  # the end is reported after a fetch that found nothing
+        "fetch.wait.max.ms": 10,  # the end is reported after an empty fetch
     }
 
     def shared() -> dict[str, Any]:
@@ -126,13 +126,12 @@ def clients(configured: Callable[[], dict[str, Any]]) -> Clients:
 
 
 def refusal(config: KafkaOutputConfig) -> str:
-    """Return why librdkafka would refuse the settings, "" if it takes them. Nothing is connected to."""
+    """Return why librdkafka rejects the settings, "" if it accepts them. Does not connect."""
     return CLIENTS.refusal(ConfluentProducer, settings(config))
 
 
 def examine(config: KafkaOutputConfig) -> Examination:
-    """Return what is wrong with certificates, and what the installed client cannot do, for the options that it
-    concerns. Nothing is connected to."""
+    """Return problems with certificates and with features of the installed client, by option. Does not connect."""
     security = Security(config)
     problems = [*contradictions(config.librdkafka), *security.problems]
     if not problems and (reason := refusal(config)):

@@ -1,9 +1,9 @@
-"""The order of one file's records at Kafka, kept whatever fails.
+"""Keeps the order of one file's records at Kafka through all failures.
 
-A batch that was handed to the client is a flight. At the first failed report of a file its lane is paused: nothing new
-is sent until every outstanding report has come in; then what failed is sent again, in order. A refusal that may
-concern the request instead of the record (the broker's size limit applies to the whole batch) is recognised by sending
-smaller and smaller parts; only a record that is refused alone, in a request of its own, is rejected.
+A batch handed to the client is a flight. At the first failed report of a file its lane is paused: nothing new is sent
+until all outstanding reports have arrived; then the failed records are sent again, in order. A refusal that may concern
+the request instead of the record (the broker's size limit applies to the whole batch) is narrowed down by sending
+smaller and smaller parts; only a record that is refused alone, in its own request, is rejected.
 """
 
 from bisect import bisect_left
@@ -18,8 +18,8 @@ from log_shipper.shipper.output.kafka_errors import MAY_BE_TIMES, POISON
 
 
 class Flight(Sending):
-    """A batch in flight: `sent` is when it was handed over last (monotonic seconds), `left` reports are still to come,
-    `failed` maps the index of an event to its error's code."""
+    """A batch in flight. `sent`: when it was handed over last (monotonic seconds); `left`: outstanding reports;
+    `failed`: error codes by event index."""
 
     __slots__ = ("failed", "lane", "left", "sent", "times_refused")
 
@@ -49,15 +49,15 @@ class Flight(Sending):
             self.lane.refused = True
 
     def index_of(self, message: Message) -> int:
-        """Return the index of the event of a JSON record, which the offset in it identifies."""
+        """Return the index of the event of a JSON record, identified by its offset."""
         offset: int = orjson.loads(message.value() or b"")["log"]["offset"]
         return bisect_left(self.batch.messages.offsets, offset)
 
 
 class Lane:
-    """`flights` are in flight or failed, oldest first; `waiting` are those that came while the lane was paused.
+    """`flights` are in flight or failed, oldest first; `waiting` came while the lane was paused.
 
-    `in_parts`: the current round is a part of a flight that was refused, of at most `part` events; `alone`: of one.
+    `in_parts`: the current round is part of a refused flight, of at most `part` events; `alone`: of one.
     """
 
     __slots__ = ("alone", "attempts", "flights", "in_parts", "part", "paused", "refused", "retry_at", "waiting")
@@ -75,7 +75,7 @@ class Lane:
 
     @property
     def drained(self) -> bool:
-        """True if no report is outstanding: what failed may be sent again without overtaking anything."""
+        """Return True if no report is outstanding: failed records may be resent without overtaking others."""
         return not any(flight.left for flight in self.flights)
 
     @property
@@ -83,8 +83,8 @@ class Lane:
         return not self.flights and not self.waiting
 
     def learn(self) -> None:
-        """Adapt the part after a round: half of it if it was refused, else twice as much, as refused records may be
-        rare. What was refused for its times is sent without them."""
+        """Adapt the part size after a round: halve it after a refusal, else double it, as refused records may be rare.
+        Records refused for their times are sent without them."""
         for flight in self.flights:
             if flight.times_refused:
                 flight.has_times = flight.times_refused = False
@@ -97,8 +97,7 @@ class Lane:
         self.refused = False
 
     def next_round(self) -> list[tuple[Flight, list[int]]]:
-        """Return what to send when the lane is drained: everything that failed, or a part of it if some may be
-        poison."""
+        """Return what to send when the lane is drained: all failed records, or a part of them if some may be poison."""
         failed = [flight for flight in self.flights if flight.failed]
         self.in_parts = any(not POISON.isdisjoint(flight.failed.values()) for flight in failed)
         self.alone = False

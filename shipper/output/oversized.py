@@ -1,5 +1,5 @@
-"""Events whose payload is larger than what may be sent, where they are not cut: they are refused, or split into
-numbered parts."""
+"""Handles events whose payload exceeds the limit, where they are not cut: they are rejected, or split into numbered
+parts."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.output.encode import Codec
 from log_shipper.shipper.output.format_codec import nothing
 
-# A payload may have so many times the bytes of the text, beside the members that all events of the file share; where
-# events have members of their own, all are measured.
+# The maximum bytes of a payload per byte of text, besides members shared by all events of the file; events with their
+# own members are all measured.
 MAX_GROWTH = 12
 SHARED_BYTES = 64 * 1024
 MAX_ATTEMPTS = 16  # to split an event, each into half as many parts more
@@ -18,8 +18,8 @@ MAX_ATTEMPTS = 16  # to split an event, each into half as many parts more
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """The room for a payload: `max_bytes`, with the bytes that are `reserved` for what travels beside it. `whole`
-    writes payloads of any size."""
+    """The room for a payload: `max_bytes`, including the bytes `reserved` for its headers. `whole` encodes payloads of
+    any size."""
 
     whole: Codec
     max_bytes: int
@@ -29,7 +29,7 @@ class Room:
         return max(self.max_bytes - self.reserved(batch), 1)
 
     def sizes_above(self, batch: Batch, refused: Mapping[int, str]) -> dict[int, int]:
-        """Return the bytes of each payload that is too large, by the index of its event."""
+        """Return the bytes of each oversized payload, by event index."""
         messages, most = batch.messages, self.of(batch)
         longest = (most - SHARED_BYTES) // MAX_GROWTH
         if messages.docs is None and not batch.grown and max(map(len, messages.texts), default=0) <= longest:
@@ -41,7 +41,7 @@ class Room:
 
 
 class RefusingCodec:
-    """Refuses events whose payload would be too large."""
+    """Rejects events with oversized payloads."""
 
     def __init__(self, room: Room) -> None:
         self._whole = room.whole
@@ -58,9 +58,11 @@ class RefusingCodec:
 
 
 class Splitter:
-    """Replaces events that are too large by parts of their message, which are flagged; `log.part` has the number of
-    each, from 1, and their count. They divide the raw bytes of the event among them, so that each has an offset of its
-    own. An event whose message is not a text, or whose other members are too large, stays as it is."""
+    """Replaces oversized events by flagged parts of their message, numbered from 1 in `log.part` with their count.
+
+    The parts divide the raw bytes of the event, so that each has its own offset. An event whose message is not a text,
+    or whose other members are too large, is not changed.
+    """
 
     def __init__(self, room: Room, metrics: Metrics) -> None:
         self._room = room
@@ -84,7 +86,7 @@ class Splitter:
         count = size // self._room.of(event) + 1
         for _ in range(MAX_ATTEMPTS):
             if count > min(len(text), length):
-                return None  # each part needs a byte of its own
+                return None  # each part needs its own byte
             attempt = event.part([0])
             attempt.messages = _split(event.messages, count)
             if not self._room.sizes_above(attempt, {}):

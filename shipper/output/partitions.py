@@ -1,7 +1,7 @@
-"""The partition of each record, where the configuration wants another one than that of its key.
+"""Chooses the partition of each record, if the configuration selects it other than by key.
 
-The number of partitions is asked of the broker in the background, at the first record for a topic and then every
-minute. Until it is known, the records of the topic wait: nothing else tells where they belong.
+The number of partitions is looked up in the background, at the first record for a topic and then every minute. Until it
+is known, the records of the topic wait.
 """
 
 import random
@@ -17,20 +17,22 @@ from log_shipper.shipper.output.background import Background
 
 REFRESH = 60.0  # seconds
 RETRY = 1.0
-MAX_LOOKUPS = 4  # at a time: the events decide how many topics there are
+MAX_LOOKUPS = 4  # at a time: events determine the number of topics
 
 Records = list[dict[str, Any]]
-# Returns the numbers of a topic's partitions that may be written to. Blocks, and raises KafkaException.
+# Returns the numbers of a topic's writable partitions. Blocks, and raises KafkaException.
 Lookup = Callable[[str], Sequence[int]]
 
 
 class Choice(Protocol):
+    """Chooses partitions."""
+
     def assign(self, topic: str, records: Records, numbers: Sequence[int]) -> None:
         """Set `partition` of each record to one of these numbers."""
 
 
 class ByHash:
-    """`partition` of the records is the hash by which they are spread; None for a random one."""
+    """Chooses by hash, which is in `partition` of the records; None for a random partition."""
 
     def assign(self, topic: str, records: Records, numbers: Sequence[int]) -> None:
         count = len(numbers)
@@ -40,12 +42,12 @@ class ByHash:
 
 
 class InGroups:
-    """As many records as `size` in a row go to the same partition of a topic; then to the next, or to a random one."""
+    """Sends `size` consecutive records to the same partition of a topic, then to the next or a random one."""
 
     def __init__(self, size: int, *, at_random: bool) -> None:
         self._size = size
         self._at_random = at_random
-        self._places: dict[str, tuple[int, int]] = {}  # the partition's place, and how many records it still gets
+        self._places: dict[str, tuple[int, int]] = {}  # the index of the partition, and how many more records it gets
 
     def assign(self, topic: str, records: Records, numbers: Sequence[int]) -> None:
         place, left = self._places.get(topic, (random.randrange(len(numbers)), 0))
@@ -60,15 +62,15 @@ class InGroups:
 @dataclass(slots=True)
 class _Topic:
     numbers: Sequence[int] = ()
-    latest: Sequence[int] = ()  # of the lookup that runs
+    latest: Sequence[int] = ()  # of the running lookup
     lookup: Background | None = None
     due: float = 0.0
 
 
 @dataclass(slots=True)
 class Partitions:
-    """Used by the publishing thread. A topic is never forgotten, as the client does not forget one either: what is sent
-    again must find its partitions. `report` gets the error of a lookup and its topic."""
+    """Used by the publishing thread. Topics are never forgotten, as in the client: resent records must find their
+    partitions. `report` receives the error of a lookup and its topic."""
 
     choice: Choice
     look_up: Lookup
@@ -77,7 +79,7 @@ class Partitions:
     _topics: dict[str, _Topic] = field(default_factory=dict)
 
     def know(self, topics: Topics) -> bool:
-        """True if the partitions of all these topics are known; those that are not are asked for. Does not block."""
+        """Return True if the partitions of all these topics are known; unknown ones are looked up. Does not block."""
         names = [topics.shared] if topics.shared is not None else {name for name in topics.of_each if name}
         unknown = [name for name in names if not self._numbers(name)]
         return not unknown
@@ -107,13 +109,13 @@ class Partitions:
             topic.due = self.clock.monotonic() + RETRY
             self.report(_kafka_error(lookup.error), name)
             return
-        # Partitions that were known stay: records that are sent again without asking need one.
+        # Known partitions stay: records that are resent without a check need one.
         topic.numbers = topic.latest or topic.numbers
         topic.due = self.clock.monotonic() + (REFRESH if topic.latest else RETRY)
 
 
 def _kafka_error(error: Exception) -> KafkaError:
-    """Return any error of a lookup as one that can be reported: none may end the agent, as the next one may work."""
+    """Return any lookup error as a reportable one: none may end the agent, as the next attempt may succeed."""
     if isinstance(error, KafkaException):
         kafka_error: KafkaError = error.args[0]
         return kafka_error

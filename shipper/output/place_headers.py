@@ -15,19 +15,18 @@ from log_shipper.shipper.formats.text import dumps, without_surrogates
 
 Headers = list[tuple[str, str]]
 
-# Of a record: the names, offset and length of at most 20 digits each, the time and the flags.
+# Per record: the names, offset and length of at most 20 digits each, the time and the flags.
 _OF_EVENT = 256
 
 
 class PlaceHeaders:
-    """What is constant for a file is made once."""
+    """Caches the headers that all events of a file share."""
 
     def __init__(self) -> None:
         self._shared: WeakKeyDictionary[Constants, Headers] = WeakKeyDictionary()
 
     def size(self, batch: Batch) -> int:
-        """Return how many bytes the headers of an event take at most, unless a processor made its host or path
-        longer."""
+        """Return the maximum bytes of an event's headers, unless a processor made its host or path longer."""
         return _OF_EVENT + sum(len(value.encode()) for _, value in self._shared_by(batch.constants))
 
     def __call__(self, batch: Batch) -> list[Headers]:
@@ -46,7 +45,7 @@ class PlaceHeaders:
         for index, flags in messages.flags.items():
             made[index].append(("log.flags", ",".join(flags)))
             part = messages.docs[index].get("log", {}).get("part") if SPLIT in flags and messages.docs else None
-            if isinstance(part, dict) and part.keys() == {"number", "count"}:  # else the event's own
+            if isinstance(part, dict) and part.keys() == {"number", "count"}:  # otherwise a field of the event itself
                 made[index].append(("log.part", f"{_text(part['number'])}/{_text(part['count'])}"))
         return made
 

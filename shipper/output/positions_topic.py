@@ -30,15 +30,15 @@ from log_shipper.runtime.kafka.clients import answer_of
 from log_shipper.shipper.errors import StartError
 
 TIMEOUT = 5.0  # seconds of one request
-PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)  # seconds between questions after a topic that was just created
-# Read at each start from the first byte on: small segments are compacted soon.
+PAUSES = (0.05, 0.1, 0.2, 0.4, 0.8, 1.6)  # seconds between requests after creating a topic
+# Read from the beginning at each start: small segments are compacted soon.
 TOPIC_CONFIG = {"cleanup.policy": "compact", "segment.bytes": "16777216", "segment.ms": "3600000"}
 
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The process that commits under a transactional id. `started` is a time as text; `transaction` is the number of
-    its last one."""
+    """The process that commits under a transactional id. `started` is a time as text; `transaction`: the number of its
+    last one."""
 
     instance: str
     host: str
@@ -55,14 +55,14 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """What the topic has of a transactional id; `entries` by file id."""
+    """The content of the topic for a transactional id; `entries` by file id."""
 
     owner: Owner | None = None
     entries: Mapping[str, bytes] = field(default_factory=dict)
 
 
 class PositionStore(Protocol):
-    """Where the positions of transactions are. Both methods block, and may raise KafkaException; the first one also
+    """The store of positions of transactions. Methods block, and may raise KafkaException; `prepare` also
     StartError."""
 
     @property
@@ -72,20 +72,20 @@ class PositionStore(Protocol):
         """Create the topic if it does not exist, and check it."""
 
     def refused(self, topics: Collection[str], timeout: float) -> dict[str, KafkaError] | None:
-        """Return those of the topics that the broker refuses, with its answer; None where it gives none within so many
-        seconds. Raises nothing."""
+        """Return the error of each topic that the broker refuses; None without a response within `timeout` seconds.
+        Raises nothing."""
 
     def read(self, *, past_open: bool = True) -> Committed:
-        """Return what was committed last. Without `past_open`, what was committed before the first transaction that is
-        open; else it must end first, or the reading times out."""
+        """Return the last committed state. Without `past_open`, the state before the first open transaction; otherwise
+        that must end first, or reading times out."""
 
     def records(self, owner: Owner, entries: Mapping[str, bytes | None]) -> list[dict[str, Any]]:
-        """Return the records of a transaction; the entry of a file that is forgotten is None."""
+        """Return the records of a transaction; the entry of a forgotten file is None."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clients:
-    """Makes the clients by which the topic is created and read; a consumer gets its isolation level."""
+    """Creates the clients that create and read the topic; a consumer gets its isolation level."""
 
     admin: Callable[[], AdminClient]
     consumer: Callable[[str], Consumer]
@@ -119,7 +119,7 @@ class PositionsTopic:
         return {topic: error for topic, error in answers.items() if error is not None}
 
     def inspect(self) -> str:
-        """Change nothing; return what `prepare` would find. Raises as `prepare`."""
+        """Return what `prepare` would find, without changing anything. Raises as `prepare`."""
         admin = self._clients.admin()
         if self._metadata(admin) is None:
             self._create(admin, validate_only=True)
@@ -138,7 +138,7 @@ class PositionsTopic:
         raise KafkaException(known.error)
 
     def _create(self, admin: AdminClient, *, validate_only: bool = False) -> None:
-        """Without auto-creation: that would give a topic whose old records are deleted."""
+        """Create the topic explicitly: an auto-created one would delete old records."""
         new = NewTopic(self.topic, num_partitions=1, config=TOPIC_CONFIG)
         try:
             self._answer(admin.create_topics([new], validate_only=validate_only)[self.topic])
@@ -147,7 +147,7 @@ class PositionsTopic:
                 raise
 
     def _created(self, admin: AdminClient) -> TopicMetadata:
-        """Return the metadata of the topic that the controller has just created: brokers learn of it a moment later."""
+        """Return the metadata of the topic just created by the controller: brokers learn of it a moment later."""
         for pause in PAUSES:
             known = self._metadata(admin)
             if known is not None:
@@ -162,7 +162,7 @@ class PositionsTopic:
             policy = self._answer(admin.describe_configs([resource])[resource])["cleanup.policy"].value
         except KafkaException as error:
             if error.args[0].code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
-                return  # it may be used, but not be looked at
+                return  # its configuration may not be read
             raise
         if policy != "compact":
             raise StartError(
@@ -172,8 +172,8 @@ class PositionsTopic:
             )
 
     def _answer(self, asked: Future[Any]) -> Any:
-        """Return the answer. Raises KafkaException, also where a broker that is away was asked: the client asks the one
-        that it takes for the controller."""
+        """Return the response. Raises KafkaException, also on a timeout: the client asks the supposed controller, which
+        may be down."""
         try:
             return answer_of(asked, TIMEOUT)
         except TimeoutError as error:
@@ -185,16 +185,16 @@ class PositionsTopic:
         owner, entries = b"", dict[str, bytes]()
         consumer = self._clients.consumer("read_committed")
         try:
-            # By number: to look up where a partition begins, the client takes half a second.
+            # By offset: the client would take half a second to look up the beginning.
             consumer.assign([TopicPartition(self.topic, number, start) for number, (start, _) in bounds.items()])
             missing = {number for number, (start, end) in bounds.items() if end > start}
             while missing:
                 message = consumer.poll(TIMEOUT)
-                if message is None:  # a transaction is open, and nothing behind its first record can be read yet
+                if message is None:  # a transaction is open, and nothing after its first record can be read yet
                     raise KafkaException(KafkaError(KafkaError._TIMED_OUT, f"{self.topic} is not read to its end"))
                 error, number = message.error(), message.partition()
                 if error is not None and error.code() == KafkaError._PARTITION_EOF:
-                    # At an open transaction, the end is reported as well.
+                    # The end is also reported at an open transaction.
                     is_end = not past_open or (message.offset() or 0) >= bounds[number or 0][1]
                     missing -= {number} if is_end else set()
                 elif error is not None:
@@ -210,8 +210,8 @@ class PositionsTopic:
         return Committed(Owner(**json.loads(owner)) if owner else None, entries)
 
     def _bounds(self) -> dict[int, tuple[int, int]]:
-        """Return where each partition begins and ends, open transactions of others included: what was committed
-        meanwhile lies behind their first record."""
+        """Return the start and end of each partition, including open transactions of others: later commits lie behind
+        their first record."""
         consumer = self._clients.consumer("read_uncommitted")
         try:
             return {
@@ -236,7 +236,7 @@ def _change(entries: dict[str, bytes], file_id: str, entry: bytes | None) -> Non
 
 
 def _refusal(topic: TopicMetadata) -> KafkaError | None:
-    """Return why no records are taken, of the whole topic or of one of its partitions; None if all are."""
+    """Return why the topic or one of its partitions accepts no records; None if all do."""
     if topic.error is None and any(partition.leader < 0 for partition in topic.partitions.values()):
         return KafkaError(KafkaError.LEADER_NOT_AVAILABLE)
     return topic.error

@@ -22,7 +22,7 @@ class Rotation:
     on_start: bool = False
 
     def is_due(self, size: int, more: int) -> bool:
-        """True if the file has to be rotated before so many bytes more are written to it."""
+        """Return True if the file must be rotated before this many more bytes are written."""
         return self.bytes is not None and size > 0 and size + more > self.bytes
 
     def rotate(self, path: Path) -> None:

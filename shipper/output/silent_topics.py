@@ -1,8 +1,7 @@
-"""The topics of a transaction for which librdkafka waits silently.
+"""Detects topics of a transaction for which librdkafka waits silently.
 
-As long as a topic does not exist, its transactional producer asks again and again, and reports nothing; and when the
-topic was created again it does not always notice. So the topics of a transaction without an answer are looked up by
-another client.
+While a topic does not exist, its transactional producer retries without a report, and does not always notice when the
+topic is re-created. So topics without a response are looked up by another client.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -11,9 +10,10 @@ from confluent_kafka import KafkaError
 
 from log_shipper.shipper.clock import Clock
 
-STALLED = 10.0  # seconds without an answer after which the topics are looked up, and between two look-ups
-MAX_LOOKED_UP = 100  # of them at a time, in turn; one answer takes a millisecond or two
-# Look-ups in a row after which all topics are well, but no record was taken: the client waits for one as it was before.
+STALLED = 10.0  # seconds without a response before topics are looked up, and between look-ups
+MAX_LOOKED_UP = 100  # at a time, in turn; one response takes a millisecond or two
+# Consecutive look-ups without an error, and without a record accepted, after which the client is stuck with a
+# re-created topic.
 MAX_SILENT = 3
 
 Ask = Callable[[Collection[str]], dict[str, KafkaError] | None]
@@ -21,19 +21,19 @@ Ask = Callable[[Collection[str]], dict[str, KafkaError] | None]
 
 class SilentTopics:
     def __init__(self, ask: Ask, clock: Clock) -> None:
-        """`ask` blocks; it returns those of the topics that the broker refuses, None without an answer."""
+        """`ask` blocks; it returns the errors of refused topics, None without a response."""
         self._ask = ask
         self._clock = clock
         self._at = 0.0
-        self._next = 0  # of the topics, in their order
+        self._next = 0  # index of the next topic to look up
         self._asked: Collection[str] = ()
         self._answer: dict[str, KafkaError] | None = None
         self._refused: dict[str, KafkaError] = {}
-        self._outstanding = 0  # records, at the last answer
-        self._silent = 0  # look-ups in a row
+        self._outstanding = 0  # records, at the last response
+        self._silent = 0  # consecutive look-ups
 
     def wait_from(self, time: float) -> None:
-        """A transaction is sent, again perhaps, and should have its answers at that time."""
+        """Expect responses for a transaction, perhaps a resent one, from this time on."""
         self._at = time + STALLED
 
     @property
@@ -41,7 +41,7 @@ class SilentTopics:
         return self._clock.monotonic() >= self._at
 
     def look_up(self, topics: Collection[str]) -> None:
-        """Blocks; raises nothing."""
+        """Look up the topics. Blocks; raises nothing."""
         known = sorted(topics)
         first = self._next if self._next < len(known) else 0
         self._asked = known[first : first + MAX_LOOKED_UP]
@@ -49,8 +49,8 @@ class SilentTopics:
         self._answer = self._ask(self._asked)
 
     def is_producer_stuck(self, outstanding: int) -> bool:
-        """Take in the answer of `look_up`. True if the topics are well again, and the client has not noticed: with the
-        same producer its records would wait forever. `outstanding`: records without an answer."""
+        """Process the result of `look_up`. Return True if the topics work again and the client has not noticed: it
+        would wait forever. `outstanding`: unacknowledged records."""
         self._at = self._clock.monotonic() + STALLED
         if self._answer is None:
             return False
@@ -64,10 +64,10 @@ class SilentTopics:
 
     @property
     def refused(self) -> Mapping[str, KafkaError]:
-        """Return the broker's answers at the last look-up."""
+        """Return the errors of the last look-up by topic."""
         return self._answer or {}
 
     def recovered(self) -> None:
-        """The transaction was committed, or has a new producer."""
+        """Reset, after a commit or with a new producer."""
         self._refused.clear()
         self._silent = self._outstanding = 0

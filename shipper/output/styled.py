@@ -1,4 +1,4 @@
-"""JSON records in the styles of `codec.json`."""
+"""Encodes JSON records in the styles of `codec.json`."""
 
 from collections.abc import Mapping
 
@@ -7,14 +7,14 @@ import orjson
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.output.encode import Encoder
 
-# As Go's encoder does it: within a page of HTML, the record is a text. Outside of texts, JSON has none of these.
+# As in Go's encoder, for embedding in HTML. Outside of texts, JSON has none of these.
 _ESCAPED = str.maketrans({char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"})
 
 _NEARLY = 64  # bytes
 
 
 class StyledEncoder:
-    """`max_bytes` is the longest record in its style; the message of a longer one is truncated and flagged."""
+    """`max_bytes`: the maximum record size in its style; the message of a larger record is truncated and flagged."""
 
     def __init__(self, encoder: Encoder, max_bytes: int, *, pretty: bool = False, escape_html: bool = False) -> None:
         self._encoder = encoder
@@ -34,8 +34,8 @@ class StyledEncoder:
         return records
 
     def _cut(self, batch: Batch, index: int) -> str:
-        """Return the record with nearly as much of its message as fits: how much a style adds depends on what is left
-        of the message, so the room is searched for."""
+        """Return the record with nearly as much of its message as fits, found by binary search: the overhead of a style
+        depends on the rest of the message."""
         room, too_much = 0, self._max_bytes
         while too_much - room > _NEARLY:
             middle = (room + too_much) // 2

@@ -1,17 +1,17 @@
-"""How much of the queue each topic may take, where the topic depends on the event: a topic that takes no records
-must not fill the queue, or it would hold up the files of all others."""
+"""Limits the share of the queue per topic, where topics depend on events: a topic that accepts no records must not fill
+the queue, or it would hold up the files of all others."""
 
 from dataclasses import dataclass
 
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.event import Batch, Source, Topics
 
-# Of the queue's events and bytes. A topic that works needs room for what is sent until the first report comes. One that
-# never worked gets little: a missing right or a wrong name concerns many topics at once.
+# Of the queue's events and bytes. A working topic needs room for records sent until the first report. One that never
+# worked gets little: a missing right or a wrong name affects many topics at once.
 SHARE_OF_WORKING = 1 / 8
 SHARE_OF_OTHERS = 1 / 64
 WORKS_FOR = 5.0  # seconds after a delivery
-MAX_SHARES = 1000  # the events decide how many topics there are
+MAX_SHARES = 1000  # events determine the number of topics
 
 
 @dataclass(slots=True)
@@ -22,15 +22,15 @@ class _Share:
 
 
 class TopicShares:
-    """Counts what is published and not yet settled. A file belongs to the topic of its last batch; a batch of several
-    topics counts for its file alone, whose order would be held up in any case."""
+    """Counts published, unsettled batches. A file belongs to the topic of its last batch; a batch with several topics
+    counts for its file alone, whose order would be held up in any case."""
 
     def __init__(self, max_events: int, max_bytes: int, clock: Clock) -> None:
         self._max_events = max_events
         self._max_bytes = max_bytes
         self._clock = clock
         self._shares: dict[str, _Share] = {}  # by topic, or by file id
-        self._names: dict[str, str] = {}  # by file id, while something of the file is not settled
+        self._names: dict[str, str] = {}  # by file id, while the file has unsettled batches
         self._unsettled: dict[str, int] = {}  # batches, by file id
 
     def __len__(self) -> int:
@@ -46,7 +46,7 @@ class TopicShares:
         self._unsettled[file_id] = self._unsettled.get(file_id, 0) + 1
 
     def remove(self, batch: Batch, topics: Topics) -> None:
-        """Stop counting a batch: it was delivered."""
+        """Stop counting a delivered batch."""
         file_id = batch.source.file_id
         name = topics.shared or file_id
         share = self._shares[name]
@@ -60,7 +60,7 @@ class TopicShares:
                 del self._shares[name]
 
     def takes_more(self, source: Source) -> bool:
-        """True if more of this file may be read."""
+        """Return True if more of this file may be read."""
         share = self._shares.get(self._names.get(source.file_id, ""))
         if share is None:
             return True
@@ -69,7 +69,7 @@ class TopicShares:
 
     @property
     def awaits_reports(self) -> bool:
-        """True if a topic that works has taken all that it may: the next report gives it room."""
+        """Return True if a working topic has its full share: the next report makes room."""
         shares = self._shares.values()
         return any(self._works(share) and not self._is_below(share, SHARE_OF_WORKING) for share in shares)
 

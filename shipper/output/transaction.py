@@ -1,8 +1,8 @@
-"""A transaction: the batches that are committed together, with the positions of their files.
+"""A transaction: batches that are committed together, with the positions of their files.
 
-It begins with its first batch and ends when it is committed. If Kafka's transaction fails, that is aborted, and the
-same batches are sent again in another one. Once the positions are made no batch is added to them, nor removed, except
-those that another reader sends.
+It begins with its first batch and ends with the commit. If Kafka's transaction fails, it is aborted, and the same
+batches are sent again in another one. Once the positions are prepared, no batch is added or removed, except those that
+another reader sends.
 """
 
 from collections import deque
@@ -19,7 +19,8 @@ from log_shipper.shipper.output.kafka_errors import MAY_BE_TIMES, POISON
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When a transaction ends: after `interval` seconds, or when its batches cost `bytes`, or have so many `events`."""
+    """When a transaction ends: after `interval` seconds, or when its batches reach a cost of `bytes` or this many
+    `events`."""
 
     interval: float
     events: int
@@ -27,8 +28,8 @@ class Limits:
 
 
 class SentInParts(Sending):
-    """A batch of a transaction. `parts` are lists of indices of events, one list while nothing was refused. `alone`:
-    each part is the only one in its request, so that a refusal concerns it."""
+    """A batch of a transaction. `parts` are lists of event indices, one list while nothing was refused. `alone`: each
+    part is sent in its own request, so a refusal concerns it."""
 
     __slots__ = ("_failed", "_saved", "_unsendable", "alone", "parts")
 
@@ -37,17 +38,17 @@ class SentInParts(Sending):
         self.alone = False
         sendable = self.sendable
         self.parts: list[list[int]] = [list(range(batch.events)) if sendable is None else sendable]
-        self._failed: dict[int, KafkaError] = {}  # by the number of the part
+        self._failed: dict[int, KafkaError] = {}  # by part number
         self._unsendable: dict[int, KafkaError] = {}  # by index
         self._saved = 0
 
     def fail(self, part: int, error: KafkaError) -> None:
-        """Note that the broker refused records of a part, or that they were not sent."""
+        """Note that records of a part were refused or not sent."""
         if self._failed.setdefault(part, error).code() not in POISON:
-            self._failed[part] = error  # what was only purged says less
+            self._failed[part] = error  # a purge says less
 
     def refuse(self, index: int, error: KafkaError) -> None:
-        """Note that the client did not take a record."""
+        """Note that the client did not accept a record."""
         self._unsendable[index] = error
 
     @property
@@ -59,10 +60,10 @@ class SentInParts(Sending):
         return {error.code() for error in (*self._failed.values(), *self._unsendable.values())}
 
     def divide(self) -> None:
-        """Decide in which parts to send it next: what was refused is halved, or rejected where it was one record that
-        was alone in its request."""
+        """Choose the parts to send next: a refused part is halved, or rejected if it was a single record alone in its
+        request."""
         if self.has_times and not MAY_BE_TIMES.isdisjoint(self.codes):
-            self.has_times = False  # that may have been the reason
+            self.has_times = False  # perhaps the reason
             self._failed, self._unsendable = {}, {}
             return
         parts: list[list[int]] = []
@@ -83,15 +84,15 @@ class SentInParts(Sending):
         self._failed, self._unsendable = {}, {}
 
     def save_rejected(self, deliveries: TransactionDeliveries) -> bool:
-        """True if all that was rejected is saved."""
+        """Save the rejected events. Return True if all are saved."""
         if self._saved < len(self.rejected) and deliveries.save_rejected(self.batch, self.rejected[self._saved :]):
             self._saved = len(self.rejected)
         return self._saved == len(self.rejected)
 
 
 class Transaction:
-    """`unsent` are the parts of sendings, by their numbers, whose records Kafka's transaction lacks; `removed` are the
-    files whose entries it removes."""
+    """`unsent`: parts of sendings, by number, not yet sent in Kafka's transaction; `removed`: files whose entries it
+    removes."""
 
     def __init__(self, prepares: PreparesPositions, deliveries: TransactionDeliveries) -> None:
         self._prepares = prepares
@@ -107,7 +108,7 @@ class Transaction:
 
     @property
     def is_prepared(self) -> bool:
-        """True if its positions are made: no batch is added any more."""
+        """Return True if the positions are prepared: no batch is added any more."""
         return self._positions is not None
 
     @property
@@ -116,12 +117,12 @@ class Transaction:
 
     @property
     def codes(self) -> set[int]:
-        """Return the codes of what failed since it was sent."""
+        """Return the error codes since it was sent."""
         return {code for sending in self._sendings for code in sending.codes}
 
     @property
     def has_lost(self) -> bool:
-        """True if another reader sends some of it by now."""
+        """Return True if another reader now sends some of it."""
         return any(sending.is_lost for sending in self._sendings)
 
     def add(self, sending: SentInParts) -> None:
@@ -131,7 +132,7 @@ class Transaction:
         self._send(sending)
 
     def send_all(self) -> None:
-        """Have everything sent, in a transaction of Kafka's that has just begun."""
+        """Queue all parts, for a new Kafka transaction."""
         for sending in self._sendings:
             self._send(sending)
 
@@ -139,12 +140,12 @@ class Transaction:
         self.unsent.extend((sending, part) for part in range(len(sending.parts)))
 
     def save_rejected(self) -> bool:
-        """True if all that was rejected is saved."""
+        """Save the rejected events. Return True if all are saved."""
         return all(sending.save_rejected(self._deliveries) for sending in self._sendings)
 
     def prepare(self, forgotten: Iterable[str]) -> Mapping[str, bytes | None]:
-        """Return the entry of each file, by its id, as it is with this transaction; None for those to remove, which are
-        the `forgotten` ones."""
+        """Return the entry of each file, by id, as of this transaction; None for entries to remove, those of the
+        `forgotten` files."""
         if self._positions is None:
             self._positions = self._prepares.prepare(sending.batch for sending in self._sendings)
         self.removed = list(forgotten)
@@ -156,15 +157,15 @@ class Transaction:
         return self._positions
 
     def commit(self) -> None:
-        """It was committed: the positions move."""
+        """Move the positions, after the commit."""
         sendings, self._sendings = self._sendings, []
         self.positions.commit()
         for sending in sendings:
             self._deliveries.delivered(sending.batch, sending.rejected, are_saved=True)
 
     def abort(self) -> None:
-        """It was aborted, and is to be sent again: in other parts where records were refused, and without the batches
-        that another reader sends, which begins at what was committed last."""
+        """Prepare to send it again after an abort: in other parts where records were refused, and without batches that
+        another reader sends, which begins at the last commit."""
         self.unsent.clear()
         for sending in self._sendings:
             sending.divide()

@@ -1,4 +1,4 @@
-"""The transactional id: one producer at a time has it, of one process."""
+"""The transactional id, which one producer of one process has at a time."""
 
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
@@ -12,15 +12,15 @@ from log_shipper.shipper.output.background import Background
 from log_shipper.shipper.output.kafka_records import Producer
 from log_shipper.shipper.output.positions_topic import Committed, Owner, PositionStore
 
-TIMEOUT = 5.0  # seconds of one attempt to get it
-# Of the offsets of groups, in seconds; longer after each time that they were not taken. With several brokers the
-# coordinator of a group moves while the call waits for the one that died: another producer finds the new one at once.
-# Where no broker takes its place for hours, each call that does not return keeps a thread and its producer.
+TIMEOUT = 5.0  # seconds per attempt to get it
+# For offsets of groups, in seconds; longer after each timeout. With several brokers the coordinator of a group moves
+# while the call waits for the dead one: another producer finds the new one at once. If no broker takes over for hours,
+# each call that does not return keeps a thread and its producer.
 OFFSETS_PATIENCE = Backoff(5.0, 300.0)
 
 
 class TransactionalProducer(Producer, Protocol):
-    """The part of confluent_kafka.Producer that is used. Those that return nothing block, and raise KafkaException."""
+    """The used part of confluent_kafka.Producer. Methods without a result block, and raise KafkaException."""
 
     def init_transactions(self, timeout: float) -> None: ...
 
@@ -39,7 +39,7 @@ MakeProducer = Callable[[Callable[[KafkaError], None]], TransactionalProducer]
 
 
 class TransactionalId:
-    """Makes the producers of an id. Its methods block, and raise KafkaException."""
+    """Creates the producers of an id. Methods block, and raise KafkaException."""
 
     def __init__(
         self, make_producer: MakeProducer, store: PositionStore, owner: Owner, patience: Backoff = OFFSETS_PATIENCE
@@ -49,11 +49,11 @@ class TransactionalId:
         self._store = store
         self._owner = owner
         self._patience = patience
-        self._not_taken = 0  # times in a row that the offsets were not taken
+        self._not_taken = 0  # consecutive timeouts of offsets
         self._producer: TransactionalProducer | None = None
         self.committed = Committed()  # as read from the topic
-        self._number = 0  # of the last transaction whose commit was tried
-        self._has_offsets = False  # the transaction has those of consumer groups
+        self._number = 0  # of the last attempted commit
+        self._has_offsets = False  # the transaction has offsets of consumer groups
 
     @property
     def producer(self) -> TransactionalProducer:
@@ -65,12 +65,12 @@ class TransactionalId:
         return self._producer is not None
 
     def refused(self, topics: Collection[str]) -> dict[str, KafkaError] | None:
-        """Return those of the topics that the broker refuses, with its answer; None without one. Blocks, and raises
+        """Return the error of each topic that the broker refuses; None without a response. Blocks, and raises
         nothing."""
         return self._store.refused(topics, TIMEOUT)
 
     def take(self, on_error: Callable[[KafkaError], None]) -> None:
-        """Take the id over from whoever had it; `committed` is what was committed under it. Raises StartError."""
+        """Take over the id; `committed` is the state committed under it. Raises StartError."""
         self._store.prepare()
         self._renew(on_error)
         self.committed = self._store.read()
@@ -80,15 +80,16 @@ class TransactionalId:
         producer.commit_transaction()
 
     def replace_producer(self, on_error: Callable[[KafkaError], None]) -> None:
-        """Replace a producer that failed permanently. Raises Fenced where another process has taken the id over."""
-        # Before another process would be fenced in turn. If it has taken the id over, it has ended the transaction of
-        # this one. Else that is open, perhaps with positions, and only `_renew` ends it: so this look does not wait.
+        """Replace a permanently failed producer. Raises Fenced if another process has taken over the id."""
+        # Before `_renew`, which would fence another process in turn. A process that took over the id has ended our
+        # transaction. Otherwise it is open, perhaps with positions, and only `_renew` ends it: so this check does not
+        # wait.
         self._check_owner(past_open=False)
         self._renew(on_error)
         self._check_owner()
 
     def _renew(self, on_error: Callable[[KafkaError], None]) -> None:
-        """Whatever was begun under the id, by another process or by a producer of this one, has ended after that."""
+        """End whatever another process, or an earlier producer, has begun under the id."""
         if self._producer is not None:
             self._producer.purge()
         self._producer = None
@@ -117,22 +118,22 @@ class TransactionalId:
         self._has_offsets = False
 
     def leave(self, is_open: bool) -> None:
-        """Send nothing more, and abort the transaction, if one is open."""
+        """Stop sending, and abort an open transaction."""
         self.producer.purge()
         if is_open:
             self.producer.abort_transaction()
 
     def commit(self, add_offsets: Callable[[TransactionalProducer], None]) -> None:
-        """Commit the transaction, with the offsets of consumer groups that are added once: a commit that is tried again
-        takes nothing more."""
+        """Commit the transaction, with the offsets of consumer groups, which are added once: a retried commit accepts
+        nothing more."""
         if not self._has_offsets:
             self._add(add_offsets)
             self._has_offsets = True
         self.producer.commit_transaction()
 
     def _add(self, add_offsets: Callable[[TransactionalProducer], None]) -> None:
-        """Where the group's coordinator was away, librdkafka 2.16 may never return, whatever timeout it is given
-        (its issue 5456). The error that is raised then has the producer replaced; the call is left to itself."""
+        """Add the offsets, with a timeout: when the group's coordinator was down, librdkafka 2.16 may never return,
+        whatever timeout it is given (its issue 5456). The error has the producer replaced; the call is abandoned."""
         adding = Background(partial(add_offsets, self.producer), "offsets")
         patience = self._patience.delay(self._not_taken + 1)
         if not adding.wait(patience):
@@ -155,15 +156,15 @@ class TransactionalId:
             report(record.get("_error"))
 
     def records(self, entries: Mapping[str, bytes | None]) -> list[dict[str, Any]]:
-        """Return the records of the positions of one more transaction."""
+        """Return the position records of a further transaction."""
         self._number += 1
         return self._store.records(self._owner.numbered(self._number), entries)
 
     @property
     def is_committed(self) -> bool:
-        """True if the last transaction was committed, which a replaced producer did not learn."""
+        """Return True if the last transaction was committed, which a replaced producer did not report."""
         return self.committed.owner == self._owner.numbered(self._number)
 
 
 def _ignore(error: KafkaError | None, message: object) -> None:
-    """The commit fails as well."""
+    """Ignore a failure, after which the commit fails too."""

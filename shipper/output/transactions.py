@@ -1,21 +1,22 @@
-"""Kafka with transactions: a consumer with read_committed sees each record once, whatever is killed, and when.
+"""The Kafka output with `delivery: exactly_once`: a consumer with read_committed sees each record once, whatever is
+killed.
 
-Batches are sent as they come. After `interval`, or when half the queue is in the transaction, it ends: what was
-rejected is saved, the positions that the files will have are written into the same transaction (`positions_topic`), and
-it is committed. Only then the batches are resolved. What comes meanwhile waits for the next transaction.
+Batches are sent as they come. After `interval`, or when half the queue is in the transaction, it ends: rejected events
+are saved, the future positions of the files are written into the same transaction (`positions_topic`), and it is
+committed. Only then are the batches resolved. Later batches wait for the next transaction.
 
-- *A transaction that fails* is aborted, and the same batches are sent again in a new one. Once the positions were made
-  (`Positions.prepare`) no batch is added to them, nor removed.
-- *A refused request* is no verdict on its records: the batches that it concerned are sent in smaller and smaller parts,
-  each alone in its request, and a record that is refused alone is rejected.
-- *A producer that failed permanently*, or has old certificates, is replaced. If its last transaction may have been
-  committed, the number in the positions' topic shows it, after `init_transactions` has ended that transaction.
+- *A failed transaction* is aborted, and the same batches are sent again in a new one. Once the positions are prepared
+  (`Positions.prepare`) no batch is added or removed.
+- *A refused request* says nothing about single records: its batches are sent in smaller and smaller parts, each in its
+  own request, and a record that is refused alone is rejected.
+- *A permanently failed producer*, or one with old certificates, is replaced. Whether its last transaction was
+  committed is shown by the number in the positions topic, after `init_transactions` has ended that transaction.
 - *A second shipper with the same transactional id* fences this one, which ends: `Fenced` names the other
   (`transactional_id`).
 
-The calls that wait for the broker run in the background. The reports of records are taken in before: in a second thread
-each of them would wait for the interpreter lock. Successful ones are not passed to Python at all
-(`delivery.report.only.error`), because the commit is the proof.
+Calls that wait for the broker run in the background. Reports of records are processed before: in a second thread each
+would wait for the interpreter lock. Successful ones are not passed to Python at all (`delivery.report.only.error`),
+because the commit is the proof.
 """
 
 import logging
@@ -41,7 +42,7 @@ CLOSING = 1.0  # seconds
 
 
 class Transactions(OnePlace):
-    """`start` is called before anything else. `limits`: when a transaction ends."""
+    """`start` is called first. `limits`: when a transaction ends."""
 
     def __init__(
         self,
@@ -61,7 +62,7 @@ class Transactions(OnePlace):
         self._transaction = self._make()
         self._waiting: deque[SentInParts] = deque()  # for the next one
         self._forgotten: dict[str, None] = {}  # entries to remove from the topic
-        self._is_alone = False  # what was sent last must be the only one in its request
+        self._is_alone = False  # the last part sent must be the only one in its request
         self._attempts = 0
         self._is_open = self._failed = self._is_renewed = False
         self._ends_at = self._retry_at = 0.0
@@ -75,8 +76,8 @@ class Transactions(OnePlace):
         return len(self._waiting) + len(self._transaction)
 
     def start(self, stopping: Callable[[], bool]) -> Mapping[str, bytes] | None:
-        """Take over the transactional id, and return the entries that were committed under it, by file id. Waits for
-        Kafka; None if `stopping` meanwhile. Raises StartError."""
+        """Take over the transactional id, and return the entries committed under it, by file id. Waits for Kafka; None
+        if `stopping` meanwhile. Raises StartError."""
         while not stopping():
             taking = self._run(lambda: self._id.take(self._on_error), self._committed, self._delay)
             while not taking.wait(STOP_CHECK):
@@ -119,8 +120,8 @@ class Transactions(OnePlace):
             self._continue()
 
     def _groups_began(self) -> bool:
-        """True once after a reload has added the first input that reads from a group: its offsets need a producer with
-        other settings."""
+        """Return True once after a reload has added the first input that reads from a group: offsets need a producer
+        with other settings."""
         had, self._had_groups = self._had_groups, self._prepares.has_groups
         return self._had_groups and not had
 
@@ -128,8 +129,8 @@ class Transactions(OnePlace):
         return self._id.has_producer and self._kafka.reach(timeout)
 
     def close(self) -> None:
-        """A transaction that is left open would hold up the topic's readers until it times out."""
-        may_end = self._then == self._looked_up  # soon; what else runs ends the transaction itself
+        """End an open transaction: otherwise it would hold up readers of the topic until it times out."""
+        may_end = self._then == self._looked_up  # soon; any other call ends the transaction itself
         if self._background is not None and not (may_end and self._background.wait(CLOSING)):
             return
         if not self._id.has_producer:
@@ -137,12 +138,12 @@ class Transactions(OnePlace):
         Background(partial(self._id.leave, self._is_open), "transaction").wait(CLOSING)
 
     def _continue(self, timeout: float | None = None) -> None:
-        """Do what can be done without waiting. `timeout`: first take in reports, for so many seconds."""
+        """Do what can be done without waiting. `timeout`: first process reports for this many seconds."""
         try:
             if timeout is not None:
                 self._client.poll(timeout)
             self._proceed()
-        except KafkaException as exception:  # the producer has failed: another one has its id, for instance
+        except KafkaException as exception:  # the producer has failed, for example because another one has its id
             self._then = self._replaced
             self._call_failed(exception.args[0])
 
@@ -195,7 +196,7 @@ class Transactions(OnePlace):
 
     @property
     def _delay(self) -> float:
-        """The seconds to wait before the next attempt; none before the first."""
+        """Return the seconds to wait before the next attempt; none before the first."""
         return self._kafka.backoff.delay(self._attempts) if self._attempts else 0.0
 
     def _begin(self) -> None:
@@ -215,7 +216,7 @@ class Transactions(OnePlace):
             if (sending.alone or self._is_alone) and len(self._client):
                 return  # one at a time: a refusal of two parts in one request would not show which is meant
             if not self._kafka.knows_partitions(sending.topics):
-                return  # they are asked for again at the next poll
+                return  # they are checked again at the next poll
             transaction.unsent.popleft()
             self._is_alone = sending.alone
             self._send(sending, part)
@@ -245,11 +246,11 @@ class Transactions(OnePlace):
         return self._is_full or self._transaction.is_prepared or self._kafka.clock.monotonic() >= self._ends_at
 
     def _end(self) -> None:
-        """Write the positions, and commit as soon as all reports are in."""
+        """Write the positions, and commit once all reports have arrived."""
         transaction = self._transaction
         if transaction.unsent:
             return
-        self._failed |= transaction.has_lost  # what is left is sent in the next one
+        self._failed |= transaction.has_lost  # the rest is sent in the next one
         if not self._is_written and not self._failed:
             if not transaction.save_rejected():
                 return
@@ -272,7 +273,7 @@ class Transactions(OnePlace):
 
     def _position_failed(self, error: KafkaError) -> None:
         self._failed = True
-        if error.code() not in PURGED:  # else by our own abort, whose reason is another one
+        if error.code() not in PURGED:  # otherwise caused by our own abort
             self._report(error, self._id.topic)
 
     def _committed(self) -> None:
@@ -315,5 +316,5 @@ class Transactions(OnePlace):
         self._kafka.errors.report(error.code(), error.str(), topic)
 
     def _on_error(self, error: KafkaError) -> None:
-        if not error.fatal():  # else the next call of the producer fails
+        if not error.fatal():  # otherwise the next call of the producer fails
             self._report(error)

@@ -1,7 +1,7 @@
-"""Records for which librdkafka waits silently.
+"""Detects records for which librdkafka waits silently.
 
-Those of a partition without a leader are sent once it has one again. Until then there is no report about them, however
-long that takes, while those of other partitions are delivered.
+Records for a partition without a leader are sent once it has one again. Until then they are not reported, however long
+that takes, while records of other partitions are delivered.
 """
 
 from collections.abc import Iterable
@@ -10,19 +10,19 @@ from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.output.kafka_errors import ErrorReporter
 from log_shipper.shipper.output.lane import Flight, Lane
 
-LONG = 30.0  # seconds, in which a leader is elected, or a broker restarted
-INTERVAL = 5.0  # seconds between looks
+LONG = 30.0  # seconds, enough to elect a leader or restart a broker
+INTERVAL = 5.0  # seconds between checks
 
 
 class Unanswered:
-    """Reports what waits while others, which were sent so much later, are delivered, or while nothing is delivered and
-    no error says why. A slow network is neither: it holds up all, and delivers some."""
+    """Reports files whose records wait while others, sent much later, are delivered, or while nothing is delivered and
+    no error says why. A slow network is neither: it delays all, and delivers some."""
 
     def __init__(self, errors: ErrorReporter, clock: Clock) -> None:
         self._errors = errors
         self._clock = clock
-        self._newest = float("-inf")  # of what was delivered, when it was sent
-        self._delivered_at = clock.monotonic()  # the last time that something was
+        self._newest = float("-inf")  # send time of the newest delivered batch
+        self._delivered_at = clock.monotonic()  # time of the last delivery
         self._due = 0.0
 
     def delivered(self, flight: Flight) -> None:
@@ -30,7 +30,7 @@ class Unanswered:
         self._delivered_at = self._clock.monotonic()
 
     def look(self, lanes: Iterable[Lane]) -> None:
-        """Report the topics of what waits, if it is due, and no error says why nothing is delivered."""
+        """Report the topics of waiting records, if due, unless an error explains why nothing is delivered."""
         now = self._clock.monotonic()
         if now < self._due:
             return

@@ -1,4 +1,4 @@
-"""Makes the output of `delivery: at_least_once`, and what both deliveries need."""
+"""Builds the output of `delivery: at_least_once`, and the context of both Kafka outputs."""
 
 from log_shipper.runtime.kafka.renewal import renewals
 from log_shipper.shipper.backoff import Backoff
@@ -16,7 +16,7 @@ from log_shipper.shipper.processor.topics import TopicChooser
 
 
 def at_least_once(config: KafkaOutputConfig, mem: MemQueue, context: OutputContext) -> AtLeastOnce:
-    """Raises StartError for settings that librdkafka refuses."""
+    """Return the output. Raises StartError for settings that librdkafka rejects."""
     kafka = kafka_context(config, context)
     has_one_topic = TopicChooser(config.topic, config.topics).fixed is not None
     shares = None if has_one_topic else TopicShares(mem.events, mem.bytes, context.clock)

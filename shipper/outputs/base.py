@@ -1,8 +1,8 @@
-"""What the agent and its commands ask of an output.
+"""The interface of outputs for the agent and its commands.
 
-Each is one module of this package: its options with an example, what it does, and its errors. A new one is such a
-module, a field of `OutputConfig` (options/outputs.py), and its tests. The options are read by commands, too, that send
-nothing: what only some uses need is imported there.
+Each output is one module of this package: options with an example, behaviour, errors. A new one is such a module, a
+field of `OutputConfig` (options/outputs.py), and its tests. Commands that send nothing read the options too: imports
+needed only for sending are local.
 """
 
 from abc import ABC, abstractmethod
@@ -22,15 +22,15 @@ from log_shipper.shipper.output.encode import Codec, sendable
 
 
 class Steps(Protocol):
-    """Takes the steps of `test output`."""
+    """Receives the steps of `test output`."""
 
     def __call__(self, step: str, problem: str = "") -> bool:
-        """Print the step, and what is wrong. Return True if nothing is."""
+        """Print the step and its problem. Return True if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class OutputContext:
-    """What an output needs of the agent. `positions` are those of an output that commits transactions."""
+    """What an output needs from the agent. `positions`: for an output that commits transactions."""
 
     deliveries: TransactionDeliveries
     metrics: Metrics
@@ -47,30 +47,30 @@ class OutputKind(OutputOptions, ABC):
 
     @abstractmethod
     def describe(self) -> str:
-        """Return where it sends, in words."""
+        """Return a description of the destination."""
 
     @abstractmethod
     def open(self, config: ShipperConfig, context: OutputContext) -> Output:
-        """Return what sends. Raises StartError."""
+        """Return the running output. Raises StartError."""
 
     @abstractmethod
     def try_out(self, step: Steps) -> bool:
-        """Connect to the destination step by step. True if all is well."""
+        """Connect to the destination step by step. Return True if all steps succeed."""
 
     @abstractmethod
     def records(self) -> Records:
-        """Return what makes events as they are sent, for a tap."""
+        """Return a function that shows events as they are sent, for a tap."""
 
     def fit(self, metrics: Metrics) -> Callable[[Batch], None]:
-        """Return what replaces events that are too large, before they are queued."""
+        """Return a function that replaces oversized events before they are queued."""
         return _as_it_is
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineOutput(OutputKind):
-    """An output of records without topics and keys, one a line."""
+    """An output of records without topics and keys, one per line."""
 
-    codec: CodecConfig = field(default_factory=CodecConfig, metadata={"doc": "How records are written."})
+    codec: CodecConfig = field(default_factory=CodecConfig, metadata={"doc": "The encoding of records."})
 
     def make_codec(self) -> Codec:
         from log_shipper.shipper.outputs.codecs import make_codec
@@ -88,7 +88,7 @@ class LineOutput(OutputKind):
 
 
 def _as_it_is(batch: Batch) -> None:
-    """No event is too large."""
+    """Leave the batch unchanged: no event is too large."""
 
 
 def kind_of(config: ShipperConfig) -> OutputKind:
@@ -98,5 +98,5 @@ def kind_of(config: ShipperConfig) -> OutputKind:
 
 
 def build_output(config: ShipperConfig, context: OutputContext) -> Output:
-    """Return what sends to the enabled output. Raises StartError."""
+    """Return the running enabled output. Raises StartError."""
     return kind_of(config).open(config, context)

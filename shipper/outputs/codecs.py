@@ -1,4 +1,4 @@
-"""Makes the codec that the configuration selects."""
+"""Builds the configured codec."""
 
 from log_shipper.shipper.options.codec import CodecConfig, JsonCodec
 from log_shipper.shipper.output.encode import Codec, Encoder
@@ -11,7 +11,7 @@ UNLIMITED = 2**31
 
 
 def make_codec(config: CodecConfig, max_bytes: int = UNLIMITED, places: PlaceHeaders | None = None) -> Codec:
-    """`max_bytes`: of a payload; of a text and its `places`, where those travel beside it."""
+    """Return the codec. `max_bytes`: of a payload, or of a text and its headers (`places`)."""
     if config.format is not None:
         texts = Formatter(config.format.string).texts
         return FormatCodec(texts, max_bytes) if places is None else FormatCodec(texts, max_bytes, places.size)

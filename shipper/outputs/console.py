@@ -1,7 +1,7 @@
-"""`output.console`: records on standard output, one a line, for tests and for inspection.
+"""`output.console`: writes records to standard output, one per line, for tests and inspection.
 
-The reader of a pipe may pause for any time. A write that waits for it would block the one thread that also handles
-SIGTERM, so nothing is written before there is room for it, and what a full pipe does not take waits here.
+The reader of a pipe may pause for any time. A blocking write would block the one thread that also handles SIGTERM, so
+nothing is written unless there is room for it; data that a full pipe does not accept waits here.
 """
 
 import fcntl
@@ -27,11 +27,11 @@ from log_shipper.shipper.output.base import Deliveries, OnePlace, Output
 from log_shipper.shipper.output.encode import Codec, rejections, sendable
 from log_shipper.shipper.outputs.base import LineOutput, OutputContext, Steps
 
-# How long `poll` waits for a full pipe, even if its timeout is less: everything else waits for the destination then,
+# How long `poll` waits for a full pipe, even with a smaller timeout: everything else waits for the destination then,
 # and the loop polls it only once a round.
 PIPE_WAIT = 0.02  # seconds
-# A pipe with room takes a write of this size at once, and entirely or not at all: so a process that is killed leaves no
-# partial record, unless the record is longer.
+# A pipe with room accepts a write of this size completely or not at all: so a killed process leaves no partial record,
+# unless the record is longer.
 PIECE = select.PIPE_BUF
 FILE_PIECE = 1024 * 1024
 
@@ -41,14 +41,14 @@ class ConsoleOutputConfig(LineOutput):
     ignored: ClassVar = filebeat.CONSOLE_IGNORED
     is_stdout: ClassVar = True
     example: ClassVar = "output.console: {pretty: true}"
-    pretty: bool = field(default=False, metadata={"doc": "Indents records over several lines."})
+    pretty: bool = field(default=False, metadata={"doc": "Whether each record is written over several indented lines."})
 
     def remarks(self) -> Iterator[Finding]:
         if self.pretty and self.codec.format is not None:
             yield "pretty", "has no effect with codec.format"
 
     def converted(self) -> "ConsoleOutputConfig":
-        """Return the output with one option for what Filebeat has two names for."""
+        """Return the output with a single option where Filebeat has two names."""
         if not self.pretty or self.codec.format is not None:
             return replace(self, pretty=False)
         json = replace(self.codec.json or JsonCodec(), pretty=True)
@@ -65,9 +65,11 @@ class ConsoleOutputConfig(LineOutput):
 
 
 class ConsoleOutput(OnePlace):
-    """Delivered means written to the kernel. A closed pipe or a full disk raises OSError and ends the run, as there is
-    no destination any more. Any number of batches may be in flight (the queue bounds them); a partly written one is
-    completed before anything else."""
+    """The running output. Delivered means written to the kernel.
+
+    A closed pipe or a full disk raises OSError and ends the run, as there is no destination any more. Any number of
+    batches may be in flight (the queue bounds them); a partly written one is completed first.
+    """
 
     def __init__(
         self,
@@ -84,7 +86,7 @@ class ConsoleOutput(OnePlace):
         self._clock = clock or SystemClock()
         self._target = _target(stream or sys.stdout.buffer)
         self._pending: deque[Batch] = deque()
-        self._unwritten = memoryview(b"")  # of the first of them
+        self._unwritten = memoryview(b"")  # the rest of the first batch
 
     @property
     def in_flight(self) -> int:
@@ -97,7 +99,7 @@ class ConsoleOutput(OnePlace):
         return True
 
     def poll(self, timeout: float) -> None:
-        """Waits up to `PIPE_WAIT` while the reader of a pipe does not read, even if `timeout` is less."""
+        """Write, waiting up to `PIPE_WAIT` for a full pipe, even if `timeout` is less."""
         if self._pending:
             self._write_pending(max(timeout, PIPE_WAIT))
 
@@ -119,11 +121,11 @@ class ConsoleOutput(OnePlace):
         return "".join(f"{record}\n" for record in records).encode()
 
     def _write(self, deadline: float) -> bool:
-        """Write as much of the batch as possible until the deadline. True if that was all of it."""
+        """Write as much of the batch as possible until the deadline. Return True if that was all of it."""
         try:
             while self._unwritten and self._target.has_room(max(deadline - self._clock.monotonic(), 0)):
                 self._unwritten = self._unwritten[self._target.write(self._unwritten) :]
-        except BlockingIOError:  # a terminal that reported room, and took nothing
+        except BlockingIOError:  # a terminal that reported room and accepted nothing
             return False
         except BrokenPipeError as error:
             words = f"{error.strerror}: its reader closed it; unread records are not delivered"
@@ -163,12 +165,12 @@ class _Descriptor:
         self._poll.register(self._fd, select.POLLOUT)
 
     def has_room(self, timeout: float) -> bool:
-        """Wait for so many seconds. True if there is room, or an error that the next write reports."""
+        """Wait up to `timeout` seconds. Return True if there is room, or an error that the next write reports."""
         return bool(self._poll.poll(timeout * 1000))
 
     def write(self, data: memoryview) -> int:
         """Write as much as there is room for, and return the number of bytes. Raises OSError."""
-        # A pipe with room takes a piece, and an empty one, as that of a fast reader, takes its whole capacity.
+        # A pipe with room accepts a piece; an empty one, as with a fast reader, its whole capacity.
         size = self._capacity if self._capacity and self._is_empty() else self._piece
         return os.write(self._fd, _whole_lines(data[:size]))
 
@@ -192,13 +194,13 @@ def _target(stream: BinaryIO) -> _Descriptor | _Memory:
 
 
 def _whole_lines(data: memoryview) -> memoryview:
-    """Return as many whole lines as there are, or the start of a longer line if there is none."""
+    """Return the whole lines, or the start of a longer line if there are none."""
     return data[: bytes(data).rfind(b"\n") + 1] or data
 
 
 def _open_terminal(fd: int) -> int | None:
     """Open the terminal again, so that O_NONBLOCK does not affect other programs: a terminal may have room for less
-    than a piece, and would block. None if that is refused, because it belongs to another user or container."""
+    than a piece, and would block. Return None if that is denied, because it belongs to another user or container."""
     try:
         return os.open(os.ttyname(fd), os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:

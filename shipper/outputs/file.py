@@ -1,4 +1,4 @@
-"""`output.file`: records in a file, one a line; delivered means fsynced, in the file that is at the path."""
+"""`output.file`: writes records to a file, one per line; delivered means fsynced, in the file at the path."""
 
 import errno
 import logging
@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 SYNC_BYTES = 4 * 1024 * 1024
 RETRY_INTERVAL = 1.0
 TRIED_BYTES = 16 * 1024
-# While nothing is written the path is checked too: a removed file uses disk space until it is closed.
+# The path is also checked while nothing is written: a removed file uses disk space until it is closed.
 CHECK_INTERVAL = 1.0
 DENIED = "give the shipper's user write access"
 ADVICE = {
@@ -49,7 +49,7 @@ class FileOutputConfig(LineOutput):
     example: ClassVar = "output.file: {path: /var/spool/shipper, filename: records, rotate_every_kb: 102400}"
     path: str = field(metadata={"doc": "The directory of the file.", "check": not_blank})
     filename: str = field(
-        default="shipper", metadata={"doc": "The file's name. Only one agent writes to it.", "check": not_blank}
+        default="shipper", metadata={"doc": "The file name. Only one agent may write to it.", "check": not_blank}
     )
     rotate_every_kb: int | None = field(
         default=None,
@@ -82,7 +82,7 @@ class FileOutputConfig(LineOutput):
         return self.rotate_every_kb is not None if self.rotate_on_startup is None else self.rotate_on_startup
 
     def files(self) -> list[str]:
-        """Return the path of the file, and the names that rotation gives it."""
+        """Return the path of the file and its rotated names."""
         path = os.path.join(self.path, self.filename)
         rotates = self.rotates_on_start or self.rotate_every_kb is not None
         return [path, *(f"{path}.{number}" for number in range(1, self.number_of_files + 1) if rotates)]
@@ -97,7 +97,7 @@ class FileOutputConfig(LineOutput):
         return FileOutput(file, self.make_codec(), context.deliveries, context.clock)
 
     def try_out(self, step: Steps, fsync: Callable[[int], None] = os.fsync) -> bool:
-        """Try whether the file can be written."""
+        """Test whether the file can be written."""
         path = Path(self.path) / self.filename
         problem = ""
         try:
@@ -110,12 +110,12 @@ class FileOutputConfig(LineOutput):
 
 
 class FileOutput(OnePlace):
-    """Batches are written as they come and synced together: in `poll`, or when there are enough bytes. Any number may
-    be in flight (the queue bounds them).
+    """The running output. Batches are written as they come and synced together: in `poll`, or when there are enough
+    bytes. Any number may be in flight (the queue bounds them).
 
-    A write that fails (disk full, read-only) is retried every second, and logged once a minute. A record is in the file
-    completely or not at all. A file that was renamed, removed or truncated is followed without a signal; what was not
-    acknowledged by then is written again. Its own rotation happens between two batches, when all in the file is
+    A failed write (disk full, read-only) is retried every second, and logged once a minute. A record is in the file
+    completely or not at all. A file that was renamed, removed or truncated is followed without a signal; unacknowledged
+    records are written again. Its own rotation happens between two batches, when all records in the file are
     acknowledged.
     """
 
@@ -128,7 +128,7 @@ class FileOutput(OnePlace):
         fsync: Callable[[int], None] = os.fsync,
         lock: Lock = flock,
     ) -> None:
-        """Raises StartError if the file cannot be opened, or another agent writes to it."""
+        """Open the file. Raises StartError if that fails, or another agent writes to it."""
         self._path = file.path
         self._rotation = file.rotation
         self._codec = codec
@@ -146,7 +146,7 @@ class FileOutput(OnePlace):
                 f"output.file {error.filename or file.path}: {error.strerror}; {_advice(error)}"
             ) from error
         self._unsynced: list[Batch] = []
-        self._written = 0  # how many of them are in the file
+        self._written = 0  # the number of them in the file
         self._retry_at = 0.0
         self._check_at = 0.0
 
@@ -165,7 +165,7 @@ class FileOutput(OnePlace):
     def poll(self, timeout: float) -> None:
         now = self._clock.monotonic()
         if self._unsynced:
-            if now < self._retry_at:  # nothing else can be done meanwhile
+            if now < self._retry_at:  # nothing else to do meanwhile
                 self._clock.sleep(min(timeout, self._retry_at - now))
             else:
                 self._write()
@@ -178,7 +178,7 @@ class FileOutput(OnePlace):
         self._file.close()
 
     def _write(self) -> None:
-        """Write all pending batches to the file that is at the path now, until the disk refuses one."""
+        """Write all pending batches to the file now at the path, until the disk refuses one."""
         try:
             if not self._file.holds_all():
                 self._written = 0
@@ -203,17 +203,17 @@ class FileOutput(OnePlace):
         return self._clock.monotonic() >= self._rotate_at
 
     def _rotate_synced(self) -> bool:
-        """Sync and report what is in the file, then rotate it. Return False if that has to be tried again."""
+        """Sync and report the records in the file, then rotate it. Return False if that must be retried."""
         self._sync()
-        if self._written:  # it could not be synced, or is not the file at the path any more
+        if self._written:  # not synced, or no longer the file at the path
             return False
         assert self._rotation is not None, "it decided that a rotation is due"
         self._rotate(self._rotation)
         return True
 
     def _rotate(self, rotation: Rotation) -> None:
-        """Rotate the file, and open a new one. Raises OSError if that cannot be opened; where the old one cannot be
-        renamed it grows on, because events must not wait for that."""
+        """Rotate the file, and open a new one. Raises OSError if that cannot be opened; if the old one cannot be
+        renamed it keeps growing, because events must not wait for that."""
         try:
             rotation.rotate(self._path)
         except OSError as error:
@@ -230,13 +230,13 @@ class FileOutput(OnePlace):
             self._file.recover()
 
     def _sync(self) -> None:
-        """Sync and report what is in the file, even if the disk is full."""
+        """Sync and report the records in the file, even if the disk is full."""
         if not self._written:
             return
         try:
             self._file.sync()
             if not self._file.holds_all():
-                return  # renamed, removed or truncated since it was written: the next poll writes again
+                return  # renamed, removed or truncated meanwhile: the next poll writes again
         except OSError as error:
             self._refused(error)
             return
@@ -261,15 +261,15 @@ class FileOutput(OnePlace):
 
 
 def _advice(error: OSError) -> str:
-    """Return what to do about an error of the file."""
+    """Return the advice for an error of the file."""
     if isinstance(error, FileInUse):
         return "stop the other agent, or give each agent its own file (output.file.filename)"
     return f"{ADVICE.get(error.errno or 0, 'free some space, make it writable')}, or set another output.file.path"
 
 
 def _try_writing(path: Path, fsync: Callable[[int], None]) -> None:
-    """Write and sync a file beside the one at the path, or where the directories would be made that are missing. It
-    leaves no trace, whatever happens: it has no name. Raises Misplaced, OSError."""
+    """Write and sync an unnamed file in the directory, or where missing directories would be created. Leaves no trace.
+    Raises Misplaced, OSError."""
     target = Path(os.path.realpath(path))
     with suppress(FileNotFoundError, NotADirectoryError):
         os.close(open_plain(target, os.O_RDWR | os.O_APPEND))
@@ -280,11 +280,11 @@ def _try_writing(path: Path, fsync: Callable[[int], None]) -> None:
 
 
 def _existing(directory: Path) -> Path:
-    """Return the directory, or the one above it in which it would be made. Raises Misplaced, OSError."""
+    """Return the directory, or the ancestor in which it would be created. Raises Misplaced, OSError."""
     for candidate in (directory, *directory.absolute().parents):
         refuse_dangling(candidate)
         if candidate.is_dir():
             return candidate
         if candidate.exists():
             raise NotDirectory(candidate)
-    raise NotDirectory(directory)  # there is always the root
+    raise NotDirectory(directory)  # unreachable: the root exists

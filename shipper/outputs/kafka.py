@@ -1,5 +1,5 @@
-"""`output.kafka`: records of topics, with at least one or exactly one delivery. Its options are in options/kafka.py:
-what speaks to Kafka has settings by them."""
+"""`output.kafka`: sends records to topics, at least once or exactly once. Its options are in options/kafka.py, for all
+Kafka clients."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class KafkaOutput(OutputKind, KafkaOutputConfig):
     example: ClassVar = "output.kafka: {hosts: [kafka-1:9092, kafka-2:9092], topic: logs}"
 
     def examine(self) -> Examination:
-        load_library()  # which the others do without
+        load_library()  # not needed by other outputs
         from log_shipper.shipper.output.kafka_settings import examine
 
         return examine(self)
@@ -32,7 +32,7 @@ class KafkaOutput(OutputKind, KafkaOutputConfig):
 
     def open(self, config: ShipperConfig, context: OutputContext) -> Output:
         if self.commits_positions:
-            from log_shipper.shipper.outputs.transactions import transactions  # which few have
+            from log_shipper.shipper.outputs.transactions import transactions  # rarely used
 
             return transactions(self, config, context)
         from log_shipper.shipper.outputs.at_least_once import at_least_once

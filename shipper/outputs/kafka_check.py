@@ -23,7 +23,7 @@ TIMEOUT = 10.0
 
 
 def check_kafka(config: KafkaOutputConfig, report: Steps) -> bool:
-    """Return True if all steps succeed. Raises StartError for settings that are refused."""
+    """Return True if all steps succeed. Raises StartError for rejected settings."""
     reached = [_reach(host, report) for host in config.hosts]
     if not any(reached) or not _ask(config, report):
         return False
@@ -31,8 +31,8 @@ def check_kafka(config: KafkaOutputConfig, report: Steps) -> bool:
 
 
 def _positions(config: KafkaOutputConfig, report: Steps) -> bool:
-    """Check the topic of positions. The right to the transactional id is not tried: that would fence a shipper that
-    runs under it."""
+    """Check the topic of positions. The right to the transactional id is not tested: that would fence a running
+    shipper."""
     transaction = config.transaction or TransactionConfig()
     step = f"positions in topic {transaction.topic}"
     try:
@@ -63,7 +63,7 @@ def _reach(address: str, report: Steps) -> bool:
 
 
 def _ask(config: KafkaOutputConfig, report: Steps) -> bool:
-    """Request the topic's metadata: TLS and authentication fail only when something is requested."""
+    """Request the topic's metadata: TLS and authentication fail only with a request."""
     problems: list[KafkaError] = []
     configured = client_settings(settings(config))
     client = CLIENTS.new(AdminClient, {**configured, "error_cb": problems.append})
@@ -88,7 +88,7 @@ def _ask(config: KafkaOutputConfig, report: Steps) -> bool:
 
 
 def _creates_topics(client: AdminClient, metadata: ClusterMetadata) -> bool:
-    """Return True if the broker is known to create topics; False also where the user may not read its settings."""
+    """Return True if the broker is known to create topics; False also if its settings may not be read."""
     broker = ConfigResource(ResourceType.BROKER, str(next(iter(metadata.brokers))))
     try:
         settings = answer_of(client.describe_configs([broker], request_timeout=TIMEOUT)[broker], TIMEOUT)

@@ -1,4 +1,4 @@
-"""Makes the records for Kafka of a batch, and finds the topics of its events."""
+"""Builds the Kafka records of a batch, and finds the topics of its events."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -18,7 +18,7 @@ from log_shipper.shipper.processor.topics import TopicChooser
 
 
 def record_parts(config: KafkaOutputConfig, chooser: TopicChooser) -> tuple[RecordMaker, Callable[[Batch], Topics]]:
-    """Return what makes the records, and what gives the topics of their events."""
+    """Return the record maker, and the function that returns the topics of events."""
     places = None if config.codec.format is None else PlaceHeaders()
     codec = _codec(config, places)
     headers = [(header.key, header.value.reveal()) for header in config.headers]
@@ -30,7 +30,7 @@ def record_parts(config: KafkaOutputConfig, chooser: TopicChooser) -> tuple[Reco
 def sendable_topics(
     chooser: TopicChooser, codec: Codec, unhashable: Callable[[Batch], Mapping[int, str]]
 ) -> Callable[[Batch], Topics]:
-    """Return a function that gives the topics of a batch; an event that has a topic, but no payload or no partition, is
+    """Return a function that returns the topics of a batch; an event with a topic but without payload or partition is
     refused too."""
     fixed = Topics(chooser.fixed)
 
@@ -43,7 +43,7 @@ def sendable_topics(
 
 
 def samples(kafka: KafkaOutputConfig) -> Records:
-    """Return what makes the records for a tap, without the values of configured headers."""
+    """Return a function that shows records for a tap, without the values of configured headers."""
     headers = tuple(replace(header, value=Secret(MASK)) for header in kafka.headers)
     maker, topics_of = record_parts(replace(kafka, headers=headers), TopicChooser(kafka.topic, kafka.topics))
 
@@ -60,12 +60,12 @@ def samples(kafka: KafkaOutputConfig) -> Records:
 
 
 def splitter(config: KafkaOutputConfig, metrics: Metrics) -> Splitter:
-    """Return what replaces events that are too large by their parts."""
+    """Return a function that replaces oversized events by their parts."""
     return Splitter(_room(config, None if config.codec.format is None else PlaceHeaders()), metrics)
 
 
 def _codec(config: KafkaOutputConfig, places: PlaceHeaders | None) -> Codec:
-    """`places`: where they travel beside the payload."""
+    """Return the codec. `places`: for headers beside the payload."""
     if config.oversized == "cut":
         return make_codec(config.codec, config.record_limit, places)
     return RefusingCodec(_room(config, places))  # an event that cannot be split is a dead letter, too

@@ -1,4 +1,4 @@
-"""Makes what chooses the partitions of records, by `output.kafka.key` and `output.kafka.partition`."""
+"""Builds the choice of partitions, by `output.kafka.key` and `output.kafka.partition`."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
@@ -30,15 +30,15 @@ Hashes = Callable[[Batch, Sequence[str]], Sequence[int | None]]
 
 
 class Keys:
-    """Used by the publishing thread."""
+    """The keys of events. Used by the publishing thread."""
 
     def __init__(self, key: str) -> None:
         """`key` is a format string."""
         self._formatter = Formatter(key)
 
     def __call__(self, batch: Batch) -> Sequence[str]:
-        """Return the key of each event: the file id where it has no text for one, so that a file's events without a
-        key of their own stay in order."""
+        """Return the key of each event; the file id if it has no text, so that a file's events without a key stay in
+        order."""
         keys, without = self._formatter.texts(batch)
         for index in without:
             keys[index] = batch.source.file_id
@@ -55,21 +55,21 @@ def fnv1a(data: bytes) -> int:
 
 
 class FieldHashes:
-    """What all events of a batch share is evaluated once for the batch."""
+    """Hashes of fields. Values shared by all events of a batch are hashed once."""
 
     def __init__(self, fields: Sequence[str]) -> None:
         self._paths = [path_of(field) for field in fields]
         self._roots = roots(*self._paths)
 
     def __call__(self, batch: Batch) -> list[int | None]:
-        """Return the hash of each event, None where it lacks a field, or has an object or a list there."""
+        """Return the hash of each event; None if it lacks a field, or has an object or a list there."""
         events = Events(batch)
         if batch.events and is_shared(events, self._roots):
             return [self._hash(events, 0)] * batch.events
         return [self._hash(events, index) for index in range(batch.events)]
 
     def refused(self, batch: Batch) -> Mapping[int, str]:
-        """Return the reasons of the events without a hash, by index."""
+        """Return the reasons of events without a hash, by index."""
         reason = "a field of output.kafka.partition.hash.hash is missing, or is not a text, number or boolean"
         return {index: reason for index, value in enumerate(self(batch)) if value is None}
 
@@ -92,7 +92,7 @@ def _bytes(value: Any) -> bytes | None:
 
 
 def partitions(config: KafkaOutputConfig, errors: ErrorReporter, clock: Clock) -> Partitions | None:
-    """Return None where the client chooses the partition, by the key."""
+    """Return None if the client chooses the partition, by key."""
     wanted = config.partition
     if wanted is None or not wanted.is_explicit:
         return None
@@ -103,7 +103,7 @@ def partitions(config: KafkaOutputConfig, errors: ErrorReporter, clock: Clock) -
 
 
 def keys(config: KafkaOutputConfig) -> Keys | None:
-    """Return None where the key is the file id."""
+    """Return None if the key is the file id."""
     return None if config.key is None else Keys(config.key)
 
 
@@ -118,7 +118,8 @@ def hashes(config: KafkaOutputConfig) -> Hashes | None:
 
 
 def unhashable(config: KafkaOutputConfig) -> Callable[[Batch], Mapping[int, str]]:
-    """Return a function that gives the reasons of events which have no hash, and must not go to a random partition."""
+    """Return a function that returns the reasons of events without a hash, if they must not go to a random
+    partition."""
     by_hash = None if config.partition is None else config.partition.hash
     if by_hash is None or by_hash.random or not by_hash.hash:
         return lambda batch: NOTHING_REFUSED
@@ -134,14 +135,14 @@ def _choice(wanted: PartitionConfig) -> Choice:
 
 
 def _lookup(config: KafkaOutputConfig, *, reachable_only: bool) -> Callable[[str], list[int]]:
-    """Return a function that gives the partitions of a topic; with `reachable_only` those that have a leader, if any
-    has one. It blocks, and raises KafkaException. Each call makes a client of its own: they are rare, and settings may
-    have been renewed."""
+    """Return a function that returns the partitions of a topic; with `reachable_only`, those with a leader, if any has
+    one. It blocks, and raises KafkaException. Each call creates a client: calls are rare, and settings may have been
+    renewed."""
 
     def look_up(topic: str) -> list[int]:
         try:
             admin: AdminClient = clients(latest(config)).admin()
-        except StartError as error:  # a certificate that is being renewed, for instance
+        except StartError as error:  # for example a certificate during its renewal
             raise KafkaException(KafkaError(KafkaError._FAIL, str(error))) from error
         metadata = admin.list_topics(topic, timeout=LOOKUP_TIMEOUT).topics.get(topic)
         if metadata is None:

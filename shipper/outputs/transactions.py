@@ -1,4 +1,4 @@
-"""Makes the output of `delivery: exactly_once`."""
+"""Builds the output of `delivery: exactly_once`."""
 
 import os
 import socket
@@ -20,10 +20,10 @@ from log_shipper.shipper.outputs.base import OutputContext
 
 
 def transactions(chosen: KafkaOutputConfig, config: ShipperConfig, context: OutputContext) -> Transactions:
-    """Return the output, which is not started yet. Raises StartError for settings that librdkafka refuses."""
+    """Return the output, not started yet. Raises StartError for settings that librdkafka rejects."""
     mem = config.queue.mem
     transaction = chosen.transaction or TransactionConfig()
-    # Half the queue: the other half is filled while a transaction is committed.
+    # Half the queue: the other half fills up during a commit.
     limits = Limits(transaction.interval, max(mem.events // 2, 1), mem.bytes // 2)
     positions = context.positions
     positions.has_groups |= any(isinstance(section, KafkaInputConfig) for section in config.inputs)

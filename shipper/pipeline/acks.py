@@ -1,14 +1,14 @@
-"""The ordered-acknowledgement ledger: which byte of a file has everything before it delivered.
+"""The ordered-acknowledgement ledger: up to which byte of a file everything is delivered.
 
-Batches of a file are tracked in the order of the file and resolved in any order. The position is the end of the
-longest run of resolved batches that starts at the front, so it never passes a batch that is still open. A batch that
-is resolved out of order passes its end to its predecessor, which keeps it until it is resolved itself; so the ledger
-has one node for each open batch and nothing for resolved ones.
+Batches of a file are tracked in file order and resolved in any order. The position is the end of the longest run of
+resolved batches from the front, so it never passes an open batch. A batch resolved out of order passes its end to its
+predecessor, which keeps it until it is resolved itself; so the ledger has one node per open batch and none for resolved
+ones.
 
-An output that commits several batches at once has to know first where the positions will be. So a batch may be *staged*
-between its resolution and the commit: it counts as open, and nothing moves, but `position_with` answers.
+An output that commits several batches at once must know the future positions first. So a batch may be *staged* between
+its resolution and the commit: it counts as open, and nothing moves, but `position_with` returns the position.
 
-Pure and without locks: one thread tracks and resolves.
+Pure and lock-free: one thread tracks and resolves.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection
 
 
 class Node:
-    """An open batch of a ledger, up to the byte `end`. `read_at`: monotonic time when it was read."""
+    """An open batch of a ledger, up to the byte `end`. `read_at`: monotonic time at which it was read."""
 
     __slots__ = ("end", "next", "open", "previous", "read_at")
 
@@ -29,13 +29,13 @@ class Node:
         self.next: Node | None = None
 
 
-# Takes a batch that was resolved, to settle it later; returns False if it is to be settled at once.
+# Stages a resolved batch, to be settled later; returns False if it must be settled at once.
 Stage = Callable[["Ledger", Node], bool]
 
 
 class Ledger:
-    """`position` is a byte offset in the file; `on_advance(position)` is called each time it moves forward,
-    `on_settled` each time the last open batch is settled."""
+    """`position` is a byte offset in the file; `on_advance(position)` is called when it moves forward, `on_settled`
+    when no batch is open any more."""
 
     def __init__(
         self,
@@ -55,14 +55,14 @@ class Ledger:
 
     @property
     def oldest(self) -> float | None:
-        """Return when the first open batch was read; None if there is none. Any thread may ask."""
+        """Return when the first open batch was read; None if there is none. Callable from any thread."""
         first = self._first
         return None if first is None else first.read_at
 
     def track(self, end: int, read_at: float = 0.0) -> Callable[[], None]:
-        """Track that the bytes up to `end` are in flight. Return the closure that resolves them.
+        """Track the bytes up to `end` as in flight. Return the closure that resolves them.
 
-        Raises ValueError for an end before one that was tracked earlier: batches come in the order of the file.
+        Raises ValueError if an earlier batch ends further: batches come in file order.
         """
         if end < self.tracked:
             raise ValueError(f"batch ends at byte {end}, before byte {self.tracked} that was tracked already")
@@ -84,14 +84,14 @@ class Ledger:
         return resolve
 
     def position_with(self, nodes: Collection[Node]) -> int:
-        """Return where the position will be once these batches are settled."""
+        """Return the position after these batches are settled."""
         position, node = self.position, self._first
         while node is not None and node in nodes:
             position, node = node.end, node.next
         return position
 
     def settle(self, node: Node) -> None:
-        """Settle a batch that was staged, once."""
+        """Settle a staged batch, once."""
         self.open_batches -= 1
         previous, following = node.previous, node.next
         if following is not None:

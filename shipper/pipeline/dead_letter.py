@@ -1,4 +1,4 @@
-"""The file of events that the output rejected: one letter a line, on disk before the event is resolved.
+"""The dead letter file: rejected events, one letter a line, on disk before the event is resolved.
 
 A repeat is possible, as everywhere before an acknowledgement is saved: readers recognise it by file id and offset.
 """
@@ -21,21 +21,21 @@ ROTATED = "dead_letter-*.ndjson"
 
 
 class DeadLetters(Protocol):
-    """Where rejected events are kept; `place` names it in messages."""
+    """The store of rejected events; `place` names it in messages."""
 
     @property
     def place(self) -> str: ...
 
     def write(self, batch: Batch, rejected: Sequence[Rejection]) -> None:
-        """Keep these events of the batch. Raises OSError where that is not possible now; nothing of the batch may be
-        resolved then."""
+        """Save these events of the batch. Raises OSError if that is not possible now; then no event of the batch may be
+        resolved."""
 
 
 class DeadLetterFile:
     def __init__(
         self, path: Path, clock: Clock, fsync: Callable[[int], None] = os.fsync, rotate_at: float = float("inf")
     ) -> None:
-        """`rotate_at`: bytes from which on the file is renamed, by the time of that, and a new one begun."""
+        """`rotate_at`: bytes at which the file is renamed, with a timestamp, and a new one begun."""
         self.path = path
         self._clock = clock
         self._fsync = fsync
@@ -46,25 +46,25 @@ class DeadLetterFile:
         return str(self.path)
 
     def write(self, batch: Batch, rejected: Sequence[Rejection]) -> None:
-        """Append and fsync. Raises OSError if the disk refuses."""
+        """Append and fsync. Raises OSError."""
         self.append(b"".join(letter.written(batch, rejection, self._clock.time()) for rejection in rejected))
 
     def append(self, lines: bytes) -> None:
-        """The same for letters that are written."""
-        # Opened each time: rejections are rare, and the person who handles them may move the file away.
+        """Append and fsync encoded letters. Raises OSError."""
+        # Opened each time: rejections are rare, and an operator may move the file away.
         with closing(AppendFile(self.path, self._fsync)) as file:
-            if not file.holds_all():  # it was renamed before it was locked, and may be read already
+            if not file.holds_all():  # renamed before it was locked, so it may be read already
                 raise OSError(errno.ESTALE, "renamed or removed while it was opened", str(self.path))
             file.append(lines)
             file.sync()
             if not file.holds_all():
                 raise OSError(errno.ESTALE, "renamed, removed or truncated while it was written", str(self.path))
             if file.size >= self._rotate_at:
-                with suppress(OSError):  # the letters are safe: the next one tries again
+                with suppress(OSError):  # the letters are saved, and the next one tries again
                     self.path.rename(rotated_name(self.path, self._clock.time()))
 
 
 def rotated_name(path: Path, now: float) -> Path:
-    """Return the name that the file gets at this time, in unix seconds."""
+    """Return the name of a file rotated at this time, in unix seconds."""
     moment = datetime.fromtimestamp(now, UTC)
     return path.with_name(ROTATED.replace("*", f"{moment:%Y%m%dT%H%M%S.%f}"))

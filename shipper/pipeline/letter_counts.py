@@ -1,4 +1,4 @@
-"""How many events went to the dead letters for which reason; the page shows it."""
+"""Counts of rejected events by reason, for the status page."""
 
 import re
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ NUMBER = re.compile(r"\d+")
 
 @dataclass(frozen=True, slots=True)
 class LetterCount:
-    """`last`: unix time of the last one, which is an event of this path and offset."""
+    """`last`: unix time of the last event, with its path and offset."""
 
     reason: str
     count: int
@@ -22,10 +22,10 @@ class LetterCount:
 
 
 class LetterCounts:
-    """Used by the publishing thread; any thread may ask for `rows`."""
+    """Used by the publishing thread; `rows` is callable from any thread."""
 
     def __init__(self) -> None:
-        self._rows: dict[str, LetterCount] = {}  # by the reason without its numbers: sizes would make each its own
+        self._rows: dict[str, LetterCount] = {}  # by the reason without its numbers: sizes would make each unique
 
     def add(self, batch: Batch, rejection: Rejection, now: float) -> None:
         kind = NUMBER.sub("#", rejection.reason)

@@ -1,17 +1,17 @@
-"""Splits batches into pieces, for processors that may enlarge events much: a line of base64 and gzip becomes up to a
-thousand times as large, so one batch could take gigabytes, and minutes in which no signal is handled."""
+"""Splits batches into pieces, for processors that may enlarge events: gzip in base64 can expand a thousand times, so
+one batch could take gigabytes, and minutes in which no signal is handled."""
 
 from sys import getsizeof
 from typing import Any
 
 from log_shipper.shipper.event import Batch, Growth, Messages, together
 
-# The most bytes that a piece may grow to, unless a single event may grow to more.
+# The maximum size of a piece, unless a single event may exceed it.
 PIECE_BYTES = 8 * 1024**2
 
 
 def split_batch(batch: Batch, growth: Growth) -> list[Batch]:
-    """Return consecutive pieces of the batch, which divide its bytes among them and resolve it together."""
+    """Return consecutive pieces of the batch, which divide its bytes and resolve it together."""
     starts = _starts(batch.messages, growth)
     if len(starts) < 2:
         return [batch]
@@ -19,7 +19,7 @@ def split_batch(batch: Batch, growth: Growth) -> list[Batch]:
     resolves = together(batch.resolve, len(starts))
     for first, last, resolve in zip(starts, [*starts[1:], batch.events], resolves, strict=True):
         piece = batch.part(list(range(first, last)))
-        # Interleaved messages may begin before the ones in front of them end.
+        # Interleaved messages may begin before the previous ones end.
         stop = max(offset, messages.offsets[last]) if last < batch.events else messages.end
         piece.messages.start, piece.messages.end = offset, stop
         piece.resolve, offset = resolve, stop
@@ -42,8 +42,8 @@ def _starts(messages: Messages, growth: Growth) -> list[int]:
 
 
 def _lengths(messages: Messages) -> list[int]:
-    """Return the bytes of each event that may be enlarged. Raw lengths are not enough where offsets count something
-    else than bytes, as entries of a journal or records of Kafka."""
+    """Return the bytes of each event that may be enlarged. Raw lengths are not enough where offsets do not count bytes,
+    as with journal entries or Kafka records."""
     lengths = [max(length, len(text)) for length, text in zip(messages.lengths, messages.texts, strict=True)]
     if messages.docs is None:
         return lengths
@@ -54,7 +54,7 @@ def _lengths(messages: Messages) -> list[int]:
 
 
 def _characters(value: Any) -> int:
-    """Return how many characters the texts of a document have."""
+    """Return the number of characters in the texts of a document."""
     match value:
         case str():
             return len(value)
@@ -66,7 +66,7 @@ def _characters(value: Any) -> int:
 
 
 def size_of(messages: Messages, enough: int) -> int:
-    """Return the bytes of memory that texts and documents take; counting stops when it is `enough`."""
+    """Return the memory of texts and documents, in bytes; counting stops at `enough`."""
     size = 0
     values: list[Any] = [*messages.texts, *(messages.docs or ())]
     while values and size < enough:

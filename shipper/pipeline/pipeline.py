@@ -1,4 +1,4 @@
-"""The path of a batch from the readers to its acknowledgement: processors, queue, publisher, output."""
+"""The path of a batch from reading to acknowledgement: processors, queue, publisher, output."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ from log_shipper.shipper.pipeline.publisher import Publisher
 from log_shipper.shipper.pipeline.queue import MemoryQueue
 
 if TYPE_CHECKING:
-    from log_shipper.shipper.pipeline.disk_queue.queue import DiskQueue  # few have one
+    from log_shipper.shipper.pipeline.disk_queue.queue import DiskQueue  # rarely used
 
 NONE: frozenset[int] = frozenset()
 MakeDisk = Callable[[], "DiskQueue | None"]
@@ -28,9 +28,9 @@ class Pipeline:
         disk: "DiskQueue | None",
         make_disk: MakeDisk,
     ) -> None:
-        """`fit` replaces events that are too large for the output. `make_disk` is asked for the queue on disk whenever
-        something comes that cannot be read again, and there is none: most agents read files only. It returns None where
-        there is to be none, or none can be made now."""
+        """`fit` replaces events that are too large for the output. `make_disk` is called for data that cannot be read
+        again while there is no queue on disk: most agents read only files. It returns None if none is configured, or
+        none can be made now."""
         self.queue = queue
         self.publisher = publisher
         self.output = output
@@ -49,7 +49,7 @@ class Pipeline:
             self.disk.put(batch)
 
     def step(self) -> None:
-        """Resume batches that wait for results, publish, take in acknowledgements."""
+        """Resume waiting batches, publish, and process acknowledgements."""
         if not self.processing.empty:
             self.processing.step()
         if self.disk is not None:
@@ -62,30 +62,30 @@ class Pipeline:
         return self.queue.has_room if self.disk is None else self.disk.has_room
 
     def takes_more(self, source: Source) -> bool:
-        """True if more of this file may be read: neither its processors nor its topic hold too much of the queue, and
-        there is room beside what is kept on disk."""
+        """Return True if more of this file may be read: its processors and its topic do not fill the queue, and there
+        is room beside the data kept for the disk."""
         if self.disk is not None and not self.disk.takes_more(source):
             return False
         return self.processing.takes_more(source) and self.output.takes_more(source)
 
     @property
     def flooded(self) -> frozenset[int]:
-        """Return the devices of file systems so full that deleted files are to be given up."""
+        """Return the devices of file systems so full that deleted files must be closed."""
         return NONE if self.disk is None else self.disk.flooded
 
     @property
     def is_writing(self) -> bool:
-        """True while something waits to be written to the queue on disk; the loop is woken once it is."""
+        """Return True while data waits to be written to the queue on disk; the loop is woken afterwards."""
         return self.disk is not None and self.disk.is_writing
 
     @property
     def next_step(self) -> float:
-        """Return the monotonic time at which `step` has something to do even if nothing wakes the loop."""
+        """Return the monotonic time of the next `step` if nothing wakes the loop earlier."""
         next_step = min(self.processing.next_step, self.publisher.next_step)
         return next_step if self.disk is None else min(next_step, self.disk.next_step)
 
     @property
     def drained(self) -> bool:
-        """True if everything that was read is resolved. What waits in the processors has a reservation in the queue."""
+        """Return True if all data read is resolved. Batches waiting in processors have a reservation in the queue."""
         is_drained = self.queue.events == 0 and self.queue.empty and not self.output.in_flight
         return is_drained and (self.disk is None or self.disk.empty)

@@ -1,8 +1,8 @@
-"""Batches that processors have not finished: they wait for a result from elsewhere, or may be enlarged so much that
-they are processed in pieces, as the queue has room for them.
+"""Batches that are not finished by processors: they wait for a result, or may grow so much that they are processed in
+pieces as the queue has room.
 
-If order is kept, later batches of the same file wait in line behind such a batch; those of other files do not. What
-waits has a reservation in the queue, so memory is bounded. It may not fill the queue, or slow results would block files
+If order is kept, later batches of the same file wait in line behind such a batch; other files continue. Waiting batches
+have a reservation in the queue, so memory is bounded. They may not fill the queue, or slow results would block files
 that need none: a file is not read further while much of it waits, nor is any file that needs results while half of the
 queue waits for them.
 """
@@ -26,12 +26,12 @@ AHEAD = "ahead"
 
 
 def leave(batch: Batch) -> None:
-    """Leave the batch as it is."""
+    """Leave the batch unchanged."""
 
 
 @dataclass(slots=True)
 class _Parked:
-    """`part` is None for a batch that is done and waits in line, and for a piece that was not begun yet."""
+    """`part` is None for a finished batch that waits in line, and for a piece not begun yet."""
 
     batch: Batch
     part: Part | None
@@ -39,7 +39,7 @@ class _Parked:
 
 
 class Processing:
-    """Driven by `step`, on the reading thread. Puts batches into the queue when processors have finished them."""
+    """Driven by `step`, on the reading thread. Queues batches that processors have finished."""
 
     def __init__(
         self,
@@ -47,16 +47,16 @@ class Processing:
         fit: Callable[[Batch], None] = leave,
         put: Callable[[Batch], None] | None = None,
     ) -> None:
-        """`fit` replaces events that are too large for the output. `put` takes what is ready to be sent; the queue does
-        if it is None."""
+        """`fit` replaces events that are too large for the output. `put` takes finished batches; the queue does if it
+        is None."""
         self._queue = queue
         self._put_ready = put or queue.put
         self._fit = fit
-        self._ahead: dict[str, deque[_Parked]] = {}  # pieces that were not begun yet, by file id; never an empty one
-        self._lines: dict[str, deque[_Parked]] = {}  # by file id; never an empty one
+        self._ahead: dict[str, deque[_Parked]] = {}  # pieces not begun yet, by file id; never empty
+        self._lines: dict[str, deque[_Parked]] = {}  # by file id; never empty
         self._loose: list[_Parked] = []
-        # The room that is reserved for a file (by its source), for files of the same chain (by their `process`), for
-        # all, and for pieces that were not begun yet.
+        # The reserved room by owner: a file (its source), files of the same chain (their `process`), all, and pieces
+        # not begun yet.
         self._events: Counter[object] = Counter()
         self._bytes: Counter[object] = Counter()
 
@@ -65,7 +65,7 @@ class Processing:
         return not self._lines and not self._loose and not self._ahead
 
     def takes_more(self, source: Source) -> bool:
-        """True if more of this file may be read: not too much of it, or of all files, waits here."""
+        """Return True if more of this file may be read: not too much of it, or of all files, waits here."""
         if self.empty or not self._events[source.process]:
             return True
         if source.file_id in self._ahead:
@@ -83,8 +83,7 @@ class Processing:
             ahead += [_Parked(piece, None, self._park(piece, AHEAD)) for piece in pieces]
 
     def step(self) -> None:
-        """Resume batches that got their results, or have waited long enough, and begin pieces that there is room
-        for."""
+        """Resume batches whose results are there or overdue, and begin pieces for which there is room."""
         self._begin_pieces()
         for file_id, line in list(self._lines.items()):
             while line and self._done(line[0]):
@@ -101,15 +100,15 @@ class Processing:
 
     @property
     def next_step(self) -> float:
-        """Return the monotonic time at which `step` has something to do even if nothing wakes the loop."""
+        """Return the monotonic time of the next `step` if nothing wakes the loop earlier."""
         if self._ahead and self._has_room:
             return NOW
         waiting = [*self._loose, *(line[0] for line in self._lines.values())]
         return min((parked.part.due for parked in waiting if parked.part is not None), default=NEVER)
 
     def _begin_pieces(self) -> None:
-        """Begin pieces, of each file in turn. Their events are published before there are more: that bounds memory, and
-        how long a signal waits."""
+        """Begin pieces, of each file in turn. Their events are published before more are begun: that bounds memory, and
+        the delay of signals."""
         added = 0
         while self._ahead and self._has_room and added < PIECE_BYTES:
             file_id, ahead = next(iter(self._ahead.items()))
@@ -124,7 +123,7 @@ class Processing:
 
     @property
     def _has_room(self) -> bool:
-        """True if the queue has room, not counting the pieces that were not begun yet."""
+        """Return True if the queue has room, not counting pieces not begun yet."""
         queue = self._queue
         return (
             queue.events - self._events[AHEAD] < queue.max_events and queue.bytes - self._bytes[AHEAD] < queue.max_bytes
@@ -136,7 +135,7 @@ class Processing:
         if parts is None and line is None:
             self._forward(batch)
         elif parts is None or parts[0].keeps_order:
-            # If order is kept, nothing is split off a batch.
+            # With order kept, nothing is split off a batch.
             part = None if parts is None else parts[0]
             line = self._lines.setdefault(batch.source.file_id, deque())
             line.append(_Parked(batch if part is None else part.batch, part, self._park(batch)))
@@ -200,7 +199,7 @@ class Processing:
             batch.resolve()
 
     def _weigh(self, batch: Batch) -> None:
-        """Count the memory by which processors have enlarged the batch."""
+        """Count the memory by which processors enlarged the batch."""
         if _growth_of(batch) is not None:
             batch.grown = max(size_of(batch.messages, batch.size + self._queue.max_bytes) - batch.size, 0)
 

@@ -15,8 +15,8 @@ from log_shipper.shipper.pipeline.queue import MemoryQueue
 
 logger = logging.getLogger(__name__)
 
-RETRY_INTERVAL = 5.0  # seconds between two tries to write a dead letter to a disk that refuses
-# From a broker beside it to one that was away for an hour.
+RETRY_INTERVAL = 5.0  # seconds between attempts to write a dead letter
+# From a local broker to one that was down for an hour.
 PRODUCE_SECONDS = (
     0.001,
     0.0025,
@@ -40,7 +40,7 @@ MAX_SAVING_SECONDS = 0.25  # seconds of one step: where letters are slow to save
 
 
 class Publisher:
-    """Driven by `step`, on the reading thread. It is the `TransactionDeliveries` of the output.
+    """Driven by `step`, on the reading thread; the `TransactionDeliveries` of the output.
 
     `observer` is called with each batch that the output has taken; another thread may set it at any time.
     """
@@ -50,9 +50,9 @@ class Publisher:
         self._dead_letters = dead_letters
         self._metrics = metrics
         self._clock = clock
-        self.latency = Histogram(PRODUCE_SECONDS)  # of a batch: handed to the output -> acknowledged
+        self.latency = Histogram(PRODUCE_SECONDS)  # of a batch, from the output to its acknowledgement
         self.letters = LetterCounts()
-        self._refused_in_transaction = 0  # events that were rejected, and whose letters could not be saved yet
+        self._refused_in_transaction = 0  # rejected events whose letters are not saved yet
         self._unsaved: deque[tuple[Batch, Sequence[Rejection]]] = deque()
         self._retry_at = 0.0
         self._save_until = float("inf")
@@ -60,16 +60,16 @@ class Publisher:
 
     @property
     def next_step(self) -> float:
-        """Return the monotonic time at which `step` has something to do even if no batch comes."""
+        """Return the monotonic time of the next `step` if no batch comes earlier."""
         return self._retry_at if self._unsaved else float("inf")
 
     @property
     def letters_waiting(self) -> int:
-        """Return how many events were rejected, and cannot be saved as dead letters. Any thread may ask."""
+        """Return the number of rejected events not saved as dead letters yet. Callable from any thread."""
         return sum(len(rejected) for _, rejected in list(self._unsaved)) + self._refused_in_transaction
 
     def step(self, output: Output) -> None:
-        """Publish the batches that wait, as far as the output has room, and retry to save what was rejected."""
+        """Publish waiting batches while the output has room, and retry to save rejected events."""
         self._save_until = self._clock.monotonic() + MAX_SAVING_SECONDS
         self._save_unsaved()
         while (batch := self._queue.get()) is not None:

@@ -1,8 +1,8 @@
 """The in-memory queue, which bounds the agent's memory.
 
-A batch counts from the moment it is put until it is resolved, not until it is taken out: while it waits for Kafka's
-acknowledgement it still takes memory. So does one that processors have not finished: its room is reserved until it is
-put. One thread does all of this, so there is no lock; back-pressure is that nothing is read while `has_room` is false.
+A batch counts from `put` until it is resolved, not until it is taken out: it still takes memory while it waits for
+Kafka's acknowledgement. A batch that processors have not finished counts too: its room is reserved. All of this runs on
+one thread, without a lock; back-pressure means that nothing is read while `has_room` is false.
 """
 
 from collections import deque
@@ -24,18 +24,18 @@ class MemoryQueue:
         self.max_bytes = max_bytes
         self.events = 0
         self.bytes = 0
-        self.reserved_events = 0  # the part of these that is reserved
+        self.reserved_events = 0  # the reserved part of these
         self.reserved_bytes = 0
         self._waiting: deque[Batch] = deque()
 
     @property
     def has_room(self) -> bool:
-        """True if another batch may be put. The bound may be exceeded by one batch, which is small."""
+        """Return True if another batch may be put. One batch, which is small, may exceed the limits."""
         return self.events < self.max_events and self.bytes < self.max_bytes
 
     @property
     def empty(self) -> bool:
-        """True if nothing waits to be published; batches may still wait for their acknowledgement."""
+        """Return True if no batch waits to be published; batches may still wait for acknowledgement."""
         return not self._waiting
 
     def put(self, batch: Batch) -> None:
@@ -44,8 +44,7 @@ class MemoryQueue:
         self._waiting.append(batch)
 
     def reserve(self, batch: Batch) -> Reservation:
-        """Reserve room for a batch that is not ready to be put. It is released before the batch, whose size may differ
-        by then, is put."""
+        """Reserve room for an unfinished batch. It is released before the batch, whose size may then differ, is put."""
         reservation = Reservation(batch.events, batch.cost)
         self.events += reservation.events
         self.bytes += reservation.bytes
@@ -63,11 +62,11 @@ class MemoryQueue:
         return self._waiting.popleft() if self._waiting else None
 
     def give_back(self, batch: Batch) -> None:
-        """Put a batch back to the front that was taken but could not be published."""
+        """Return a batch that could not be published to the front."""
         self._waiting.appendleft(batch)
 
     def remove(self, batch: Batch) -> None:
-        """Stop counting a batch that is resolved."""
+        """Stop counting a resolved batch."""
         self.events -= batch.events
         self.bytes -= batch.cost
 

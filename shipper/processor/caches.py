@@ -1,8 +1,8 @@
-"""The caches of the processor `cache`: by name, and shared by all processors that name them.
+"""The caches of the processor `cache`, by name, shared by all processors with that name.
 
-A value is kept as JSON: its size is known, and no event can change it. Times are those of the wall clock, because a
-cache may be kept in a file. The reading thread alone changes a cache; the thread that writes files takes a copy of its
-entries, which is one step of the interpreter.
+Values are kept as JSON: their size is known, and no event can change them. Times are wall clock times, because a cache
+may be kept in a file. Only the reading thread changes a cache; the file-writing thread copies its entries, which is one
+step of the interpreter.
 """
 
 import heapq
@@ -22,20 +22,20 @@ from log_shipper.shipper.processor.fields import MISSING
 
 logger = logging.getLogger(__name__)
 
-Entry = tuple[float, str]  # when it expires, and the value as JSON
-ENTRY_BYTES = 300  # what the objects around a key and its value take
+Entry = tuple[float, str]  # expiry, and the value as JSON
+ENTRY_BYTES = 300  # memory of the objects around a key and its value
 _SPARE = 100
 
 
 class Cache:
     def __init__(self, clock: Clock) -> None:
         self.entries: dict[str, Entry] = {}
-        self.version = 0  # of the content
+        self.version = 0  # changes with the content
         self._clock = clock
         self._capacity = 0
         self._most_bytes = 64 * 1024**2
         self._bytes = 0
-        # The entries by expiry, and some that were replaced or removed since.
+        # The entries by expiry, including some replaced or removed ones.
         self._expiring: list[tuple[float, str]] = []
 
     def limit(self, capacity: int, most_bytes: int) -> None:
@@ -45,7 +45,7 @@ class Cache:
         self._store(key, json.dumps(value, default=_text), self._clock.time() + ttl)
 
     def get(self, key: str) -> Any:
-        """Return the value, which is the caller's, or MISSING."""
+        """Return the value, owned by the caller, or MISSING."""
         entry = self.entries.get(key)
         if entry is None or entry[0] <= self._clock.time():
             return MISSING
@@ -70,7 +70,7 @@ class Cache:
         self._make_room()
 
     def _make_room(self) -> None:
-        """Remove what has expired, then what expires first, until the limits hold."""
+        """Remove expired entries, then those that expire first, until the limits hold."""
         now = self._clock.time()
         while self._expiring and (self._expiring[0][0] <= now or self._is_full()):
             expires, key = heapq.heappop(self._expiring)
@@ -90,12 +90,12 @@ def _size(key: str, written: str) -> int:
 
 
 def _text(value: Any) -> str:
-    """Return bytes, as of `decode_base64_field`, as a record writes them."""
+    """Return bytes, as from `decode_base64_field`, as a record writes them."""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
 class Caches:
-    """All caches. `directory` has their files; without one, those in files begin empty, and nothing is written."""
+    """All caches. `directory` has their files; without it, file caches begin empty, and nothing is written."""
 
     def __init__(self, clock: Clock, directory: Path | None = None) -> None:
         self._clock = clock
@@ -107,7 +107,7 @@ class Caches:
         return self._in_memory.setdefault(name, Cache(self._clock))
 
     def in_file(self, name: str, write_interval: float) -> Cache:
-        """Raises StartError if the file cannot be read, or not be written later."""
+        """Return the cache. Raises StartError if its file cannot be read, or cannot be written later."""
         if name not in self._in_files:
             path = None if self._directory is None else self._directory / f"{quote(name, safe='')}.ndjson"
             self._in_files[name] = CacheFile(Cache(self._clock), path)
@@ -116,13 +116,13 @@ class Caches:
         return file.cache
 
     def close(self) -> None:
-        """Write what changed. Raises nothing."""
+        """Write changed caches. Raises nothing."""
         for file in self._in_files.values():
             file.close()
 
 
 class CacheFile:
-    """A cache with its file: one JSON object a line, replaced as a whole."""
+    """A cache with its file: one JSON object per line, replaced as a whole."""
 
     def __init__(self, cache: Cache, path: Path | None) -> None:
         self.cache = cache
@@ -151,7 +151,7 @@ class CacheFile:
                 logger.warning("%s: line %d is damaged: its cache entry is skipped", path, number)
 
     def write_every(self, interval: float) -> None:
-        """Write what changed at this interval from now on, on a thread; never if it is 0."""
+        """Write changes at this interval from now on, on a thread; never if it is 0."""
         self._interval = interval
         if interval > 0 and self._thread is None and self._path is not None:
             self._thread = threading.Thread(target=self._write_periodically, name="cache", daemon=True)

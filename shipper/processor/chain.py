@@ -1,4 +1,4 @@
-"""The chain of processors of an input, built from its configuration, and run one after the other."""
+"""The processors of an input, built from its configuration, and run one after the other."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Outer = Processor | AsyncStep
 
 
 class Chain:
-    """The `Source.process` of an input: runs every processor on a batch, in order, and removes the dropped events."""
+    """The `Source.process` of an input: runs the processors on a batch, in order, and removes dropped events."""
 
     def __init__(self, steps: Sequence[Processor], metrics: Metrics, growth: Growth | None = None) -> None:
         self.growth = growth or Growth()
@@ -47,7 +47,7 @@ class Chain:
 
 
 def run(steps: Sequence[Processor], events: Events, indices: Sequence[int]) -> None:
-    """Run one step after the other, each on the events that those before it have not dropped."""
+    """Run the steps in order, each on the events that earlier ones have not dropped."""
     dropped = len(events.dropped)
     for step in steps:
         if not indices:
@@ -96,7 +96,7 @@ class EventByEvent:
 
 
 class OneByOne:
-    """Runs steps on one event after the other, all of them on each: what they do depends on the events before it."""
+    """Runs all steps on each event before the next: they depend on earlier events."""
 
     def __init__(self, steps: Sequence[Processor]) -> None:
         self._steps = steps
@@ -107,7 +107,7 @@ class OneByOne:
 
 
 class Conditional:
-    """The condition of `when`, or of `if`, with the steps below it."""
+    """The condition of `when` or `if`, with its steps."""
 
     def __init__(self, condition: Condition, then: Sequence[Processor], otherwise: Sequence[Processor] = ()) -> None:
         self._condition = condition
@@ -124,8 +124,8 @@ class Conditional:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """The steps of some processors, how much they may enlarge events, and those of them that batches wait for.
-    `stores`: those that each step uses, with each use."""
+    """The steps of some processors, how much they may enlarge events, and the processors that batches wait for.
+    `stores`: of each step."""
 
     outer: Sequence[Outer] = ()
     stores: Sequence[Sequence[object]] = ()
@@ -136,8 +136,8 @@ class Steps:
 def build(
     configs: Sequence[AnyProcessor], context: ProcessorContext, shared: Steps | None = None
 ) -> Chain | WaitingChain | None:
-    """Return the chain of these processors, then of the steps that other chains share; None if there are none. Raises
-    StartError for a processor that cannot work here."""
+    """Return the chain of these processors, followed by the steps shared with other chains; None if there are none.
+    Raises StartError for a processor that cannot work here."""
     own, shared = steps(configs, context), shared or Steps()
     outer = _in_turn([*own.outer, *shared.outer], [*own.stores, *shared.stores])
     growth = own.growth.then(shared.growth)
@@ -161,8 +161,8 @@ def steps(configs: Sequence[AnyProcessor], context: ProcessorContext) -> Steps:
 
 
 def _in_turn(outer: Sequence[Outer], stores: Sequence[Sequence[object]]) -> list[Outer]:
-    """Return the steps, with those from the first to the last use of each store as one. A step that waits for look-ups
-    lets a batch pass as a whole, and stays as it is."""
+    """Return the steps, combining those from the first to the last use of a store. A step that waits for look-ups
+    passes whole batches, and stays separate."""
     users: dict[int, list[int]] = {}
     for place, used in enumerate(stores):
         for store in used:
@@ -181,8 +181,8 @@ def _in_turn(outer: Sequence[Outer], stores: Sequence[Sequence[object]]) -> list
 
 
 class _Builder:
-    """Makes steps, and notes in `awaiting` which processors batches wait for, and in `stores` which stores are used,
-    those in branches included."""
+    """Builds steps, and collects in `awaiting` the processors that batches wait for, and in `stores` the stores used,
+    including those in branches."""
 
     def __init__(self, context: ProcessorContext) -> None:
         self.awaiting: list[Awaiting] = []
@@ -190,8 +190,8 @@ class _Builder:
         self._context = context
 
     def outer(self, config: AnyProcessor) -> Outer:
-        """Return the step of a processor. One that may wait for look-ups is not part of a branch
-        (options/processors checks that), so a batch can continue after it."""
+        """Return the step of a processor. One that may wait for look-ups is never in a branch (checked by
+        options/processors), so a batch can continue after it."""
         return self._branch(config) if isinstance(config, Branch) else self._single(config)
 
     def _branch(self, config: Branch) -> Processor:
@@ -212,7 +212,7 @@ class _Builder:
             self.stores.append(processor.store)
         step: Processor
         if isinstance(processor, EventProcessor):
-            # Not all processors have this option; in those that have it, it means the same.
+            # Not all processors have this option; where it exists, its meaning is the same.
             ignores = getattr(config, "ignore_failure", False)
             step = EventByEvent(config.name, processor, self._context.metrics, ignores_failure=ignores)
         else:
@@ -221,7 +221,7 @@ class _Builder:
 
 
 def growth_of(configs: Iterable[AnyProcessor]) -> Growth:
-    """Return how much larger these processors, one after the other, may make events."""
+    """Return how much these processors, one after the other, may enlarge events."""
     growth = Growth()
     for config in configs:
         if isinstance(config, Branch):

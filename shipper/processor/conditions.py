@@ -1,6 +1,6 @@
-"""The conditions of `when` and `if`: each selects the events of a batch that meet it.
+"""The conditions of `when` and `if`, which select events of a batch.
 
-A field that all events of a file share is tested once for a batch.
+A field shared by all events of a file is tested once per batch.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,8 +20,8 @@ Texts = list[str]
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """`test` is true for a value (or MISSING) that meets the condition; `column` returns the indices of the texts that
-    do, none of which is empty."""
+    """`test` is true for a value (or MISSING) that meets the condition; `column` returns the indices of matching texts,
+    none of which is empty."""
 
     path: Path
     test: Callable[[Any], bool]
@@ -95,7 +95,7 @@ def build(config: ConditionConfig) -> Condition:
 
 
 def meets(condition: Condition, value_of: Callable[[Path], Any]) -> bool:
-    """True if one thing that is no event meets the condition; `value_of` returns None where it has no such field."""
+    """Return True if a thing other than an event meets the condition; `value_of` returns None for a missing field."""
     match condition:
         case AllOf(conditions):
             return all(meets(nested, value_of) for nested in conditions)
@@ -114,7 +114,7 @@ def _field(path: Path, test: Callable[[Any], bool]) -> Field:
 
 
 def _equals(path: Path, expected: Any) -> Field:
-    """Return a test for equal values: 1 is the text "1", and neither true nor 1.0."""
+    """Return a test for equality: 1 equals the text "1", but not true or 1.0."""
     if isinstance(expected, bool):
         return Field(path, lambda value: value is expected, lambda texts, indices: ())
     text = str(expected)
@@ -151,12 +151,12 @@ def _network(path: Path, networks: str | list[str]) -> Field:
 
 
 def _text_of(value: Any) -> str | None:
-    """Return a text, or a number as text; None for anything else. What was a number in JSON is a text after dissect."""
+    """Return a text, or a number as text; None for anything else. A JSON number becomes a text after dissect."""
     return str(value) if type(value) in (str, int, float) else None
 
 
 def _of_texts(test: Callable[[str], object]) -> Callable[[Any], bool]:
-    """Return a test that is true for a text or a number that passes, and for a list with one."""
+    """Return a test for a text or number that passes, or a list with one."""
 
     def of_any(value: Any) -> bool:
         values = value if isinstance(value, list) else (value,)

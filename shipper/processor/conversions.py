@@ -1,7 +1,7 @@
-"""Conversions of values to other types, by the rules of Go: those of `convert`, and of what dissect and grok extract.
+"""Conversions of values to other types, by Go's rules, for `convert`, dissect and grok.
 
-Two differences: a number that does not fit its new type is an error (Go wraps it into another number), and so is a text
-for infinity or NaN, because JSON has neither.
+Two differences: a number that does not fit its new type is an error (Go wraps it), and so is a text for infinity or
+NaN, which JSON does not have.
 """
 
 import ipaddress
@@ -22,11 +22,11 @@ _REAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _HEXADECIMAL_REAL = re.compile(r"[+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+")
 _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
-_MAX_CHARACTERS = 400  # characters of a number: converting a longer text would take long
+_MAX_CHARACTERS = 400  # characters of a number: longer texts take long to convert
 
 
 def whole(bits: int) -> Callable[[Any], int]:
-    """Return the conversion to a signed integer of so many bits."""
+    """Return the conversion to a signed integer of this many bits."""
 
     def convert(value: Any) -> int:
         number = _whole(value)
@@ -63,7 +63,7 @@ def to_double(value: Any) -> float:
 
 
 def to_float(value: Any) -> float:
-    """Return the nearest number of 32 bits, with as few digits as distinguish it: 0.1 stays 0.1."""
+    """Return the nearest 32-bit number, with the fewest distinguishing digits: 0.1 stays 0.1."""
     number = to_double(value)
     try:
         nearest = _single(number)
@@ -79,7 +79,7 @@ def _single(number: float) -> float:
 
 
 def to_text(value: Any) -> str:
-    """Return a number as Go's %v writes it, a list or an object as JSON."""
+    """Return a number as Go's %v prints it, a list or an object as JSON."""
     if value is None:
         raise ProcessorError("null cannot be converted to a text")
     if isinstance(value, str):
@@ -92,8 +92,8 @@ def to_text(value: Any) -> str:
 
 
 def real_text(value: float) -> str:
-    """Return the fewest digits that identify it, with an exponent below 1e-04 and from 1e+06 on, as Go's strconv
-    does."""
+    """Return the fewest digits that identify the number, with an exponent below 1e-04 and from 1e+06 on, as Go's
+    strconv does."""
     sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
     if not isinstance(exponent, int):
         return {"n": "NaN", "F": "-Inf" if sign else "+Inf"}[exponent]
@@ -115,7 +115,7 @@ def to_boolean(value: Any) -> bool:
 
 
 def to_ip(value: Any) -> str:
-    """Return the text itself. Raises ProcessorError if it is not an address."""
+    """Return the text unchanged. Raises ProcessorError if it is not an address."""
     try:
         if isinstance(value, str) and "%" not in value:
             ipaddress.ip_address(value)
@@ -142,7 +142,7 @@ CONVERSIONS: dict[str, Callable[[Any], Any]] = {
 
 
 def _lenient(convert: Callable[[Any], Any]) -> Callable[[str], Any]:
-    """Return the conversion that leaves a text as it is if it is not of the type."""
+    """Return the conversion that keeps a text that is not of the type."""
 
     def converted(text: str) -> Any:
         try:
@@ -154,11 +154,11 @@ def _lenient(convert: Callable[[Any], Any]) -> Callable[[str], Any]:
 
 
 def _short_first(convert: Callable[[str], Any]) -> Callable[[str], Any]:
-    """Return the conversion with a shortcut: most whole numbers have a few digits, which fit in any type."""
+    """Return the conversion with a shortcut: most whole numbers have few digits, which fit any type."""
     return lambda text: int(text) if len(text) < 10 and text.isascii() and text.isdigit() else convert(text)
 
 
-# For what is extracted from a text: one that is not of the type stays as it is.
+# For extracted texts: one that is not of the type stays unchanged.
 FROM_TEXT: dict[str, Callable[[str], Any]] = {name: _lenient(convert) for name, convert in CONVERSIONS.items()}
 for _name in ("integer", "long"):
     FROM_TEXT[_name] = _short_first(FROM_TEXT[_name])

@@ -1,10 +1,10 @@
-"""The events of a batch while processors work on them: fields are read and written by path, wherever they are stored.
+"""The events of a batch during processing: fields are read and written by path, wherever they are stored.
 
-An event's members are stored in three places (event.py): columns of the batch, the event's own document, and the
-constants of its file. They are searched in this order. To write to a constant member, it is copied into the event's own
-document first, so that other events are not changed.
+Members of an event are stored in three places (event.py), searched in this order: columns of the batch, the event's own
+document, and the constants of its file. Before a constant member is written, it is copied into the event's document, so
+that other events do not change.
 
-`@timestamp` cannot be removed, only changed; some members of `log` cannot even be changed (log_member.py).
+`@timestamp` cannot be removed, only changed; some members of `log` cannot be changed (log_member.py).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NOTHING: Doc = {}
 
 
 class Events:
-    """`dropped` are the indices of events that are not sent; their bytes stay counted in the batch."""
+    """`dropped`: indices of events that are not sent; their bytes still count in the batch."""
 
     __slots__ = ("batch", "constants", "dropped", "messages")
 
@@ -39,7 +39,7 @@ class Events:
         return self.messages.texts
 
     def get(self, index: int, path: Path) -> Any:
-        """Return the value, which must not be changed in place, or MISSING."""
+        """Return the value, not to be changed in place, or MISSING."""
         name, docs = path[0], self.messages.docs
         doc = _NOTHING if docs is None else docs[index]
         if name == "message" and (text := self.messages.texts[index]):
@@ -53,15 +53,15 @@ class Events:
             return timestamp(self.batch.time) if len(path) == 1 else MISSING
         else:
             value = find(self.constants, path)
-        # A key of the event's own may contain the dots itself.
+        # A key of the event itself may contain dots.
         return doc.get(".".join(path), MISSING) if value is MISSING and len(path) > 1 else value
 
     def put(self, index: int, path: Path, value: Any) -> None:
-        """Write a field, and create the objects above it. Raises FieldError if one of these is not an object, or the
+        """Write a field, creating the objects above it. Raises FieldError if one of these is not an object, or the
         value is invalid for the field.
 
-        A container becomes the event's own: what is part of the configuration must be `copied` first. An object that
-        is written to `log` is merged with the existing one.
+        The event owns a written container: one from the configuration must be `copied` first. An object written to
+        `log` is merged with the existing one.
         """
         name, doc = path[0], self.messages.documents()[index]
         if len(path) > 1 and (key := ".".join(path)) in doc:
@@ -75,7 +75,7 @@ class Events:
             store(doc, path, value)
 
     def delete(self, index: int, path: Path) -> bool:
-        """Remove the field; True if there was one."""
+        """Remove the field; return True if it existed."""
         if path[0] == "@timestamp" or is_kept(path) or self.get(index, path) is MISSING:
             return False
         name, doc = path[0], self.messages.documents()[index]
@@ -115,7 +115,7 @@ class Events:
         self.messages.flags[index] = add_flag(self.messages.flags.get(index, ()), name)
 
     def fail(self, index: int, kind: str, message: str, **added: str) -> None:
-        """Add the message, and what is `added`, to the event's `error`; `kind` is the processor."""
+        """Add the message, and the members `added`, to the event's `error`; `kind` is the processor."""
         error = self.get(index, ("error",))
         members = copied(error) if isinstance(error, dict) else {}
         before = members.get("message") if isinstance(error, dict) else error
@@ -123,7 +123,7 @@ class Events:
         self.messages.documents()[index]["error"] = {**members, **added, "message": text, "type": kind}
 
     def shadows(self, roots: frozenset[str]) -> bool:
-        """True if an event has a member of its own of one of these names."""
+        """Return True if an event has its own member of one of these names."""
         docs = self.messages.docs
         if not roots.isdisjoint(ROOTS_OF_EVENTS):
             return True
@@ -136,8 +136,8 @@ class Events:
         return not names.isdisjoint(own) or not names.isdisjoint([name.partition(".")[0] for name in own])
 
     def share(self, owner: object, change: Callable[[Events], None]) -> None:
-        """Apply `change` to the constants of the batch, as if they were one event. The result of an `owner` for the
-        same constants is cached, so it is computed once for a file."""
+        """Apply `change` to the constants of the batch, as if they were one event. The result is cached by `owner` and
+        constants, so it is computed once per file."""
         before = self.batch.constants
         if owner not in before.derived:
             alone = Messages(0, 0, [""], [0], [0], docs=[copied(before.members)])
@@ -151,19 +151,19 @@ class Events:
         for name in self.batch.constants.flags:
             for index in range(len(self.texts)):
                 self.flag(index, name)
-        # DELETED hides a constant: without the constant, it would be written as a member.
+        # DELETED hides a constant; without the constant it would be written as a member.
         for name in before.members.keys() - self.constants.keys() if self.messages.docs else ():
             for doc in self.messages.docs or ():
                 if doc.get(name) is DELETED:
                     del doc[name]
 
     def finish(self) -> None:
-        """Remove the events that were dropped."""
+        """Remove the dropped events."""
         if self.dropped:
             self.messages.select([index for index in range(len(self.texts)) if index not in self.dropped])
 
     def _put_special(self, index: int, doc: Doc, path: Path, value: Any) -> None:
-        """Write a member that is not, or not only, stored in the event's own document."""
+        """Write a member that is not, or not only, in the event's own document."""
         name = path[0]
         if name == "log":
             put_log(self.messages, self.constants, index, path, value)
@@ -184,7 +184,7 @@ class Events:
                 doc[name] = value
 
     def _own(self, index: int, name: str) -> Any:
-        """Return the event's own copy of a member, an empty object if there is none."""
+        """Return the event's own copy of a member, or an empty object."""
         doc = self.messages.documents()[index]
         if name not in doc or doc[name] is DELETED:
             doc[name] = copied(self.constants[name]) if name in self.constants and name not in doc else {}
@@ -192,7 +192,7 @@ class Events:
 
 
 class Event:
-    """One event of a batch, for processors that work on one at a time. The object is reused with another `index`."""
+    """One event of a batch, for processors of single events. The object is reused with another `index`."""
 
     __slots__ = ("events", "index")
 
@@ -220,7 +220,7 @@ class Event:
 
 
 def _without_constants(source: Source) -> Source:
-    """Return a source without constants: the members that the file's events share are in the one event's document."""
+    """Return the source without constants: those are in the document of the pseudo event."""
     return Source(
         source.file_id,
         source.path,
@@ -233,9 +233,9 @@ def _without_constants(source: Source) -> Source:
 
 
 def _resolve() -> None:
-    """Does nothing: no one waits for the pseudo event."""
+    """Do nothing: no one waits for the pseudo event."""
 
 
 def all_of(events: Events, indices: Sequence[int]) -> bool:
-    """True if the indices are those of all events that were not dropped."""
+    """Return True if the indices are all events that were not dropped."""
     return len(indices) == len(events.texts) - len(events.dropped)

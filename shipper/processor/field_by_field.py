@@ -1,5 +1,4 @@
-"""Processors that do the same for each of several fields: all of them or none (`fail_on_error`), or as many as
-possible."""
+"""Processors that process several fields the same way: all or none (`fail_on_error`), or as many as possible."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -15,8 +14,8 @@ Step = Callable[[Event], None]
 
 
 class FieldByField:
-    """`steps` touch only these `paths`; None if they are not known before. A step that raises ProcessorError, or
-    RecursionError for a value that is nested too deeply, has changed nothing."""
+    """`steps` touch only these `paths`; None if unknown in advance. A step that raises ProcessorError, or
+    RecursionError for a deeply nested value, has changed nothing."""
 
     def __init__(self, steps: Sequence[Step], paths: Sequence[Path] | None, *, fail_on_error: bool) -> None:
         self._steps = steps
@@ -43,7 +42,7 @@ class FieldByField:
 
 
 def value_of(event: Event, path: Path, *, ignore_missing: bool) -> Any:
-    """Return the value of a field; MISSING only if `ignore_missing`. Raises ProcessorError."""
+    """Return the value of a field; MISSING only with `ignore_missing`. Raises ProcessorError."""
     value = event.get(path)
     if value is MISSING and not ignore_missing:
         raise ProcessorError(f"field {dotted(path)} is missing")
@@ -51,7 +50,7 @@ def value_of(event: Event, path: Path, *, ignore_missing: bool) -> Any:
 
 
 def text_in(event: Event, path: Path, *, ignore_missing: bool) -> str | None:
-    """Return the text in a field; None only if `ignore_missing`. Raises ProcessorError."""
+    """Return the text in a field; None only with `ignore_missing`. Raises ProcessorError."""
     value = value_of(event, path, ignore_missing=ignore_missing)
     if value is MISSING:
         return None
@@ -61,7 +60,7 @@ def text_in(event: Event, path: Path, *, ignore_missing: bool) -> str | None:
 
 
 def on_text(source: Path, change: Callable[[str], str], ignore_missing: bool, to: Path | None = None) -> Step:
-    """Return a step that writes the result of `change` for a text, to `to` or to the same field."""
+    """Return a step that writes the result of `change` to `to`, or to the same field."""
 
     def step(event: Event) -> None:
         value = text_of(event, source, ignore_missing=ignore_missing)
@@ -81,10 +80,9 @@ def text_of(event: Event, path: Path, *, ignore_missing: bool) -> Any:
     return value
 
 
-@dataclass(slots=True)  # not frozen: one is created for each event, which would take three times as long
+@dataclass(slots=True)  # not frozen: one is created per event, which would take three times as long
 class Saved:
-    """Members of an event as they were, by top-level name: those of `names`, or all of them for None. Its message and
-    flags are always saved."""
+    """Saved members of an event, by top-level name: `names`, or all for None. Message and flags are always saved."""
 
     names: frozenset[str] | None
     text: str

@@ -1,7 +1,7 @@
 """Fields by dotted path: `http.response.code` in nested objects.
 
-A key may contain dots itself, as in JSON from elsewhere ("log.level" of the ECS loggers): it is read, written and
-removed if the path through nested objects does not exist.
+A key may contain dots itself, as in foreign JSON ("log.level" of the ECS loggers): it is used if the path through
+nested objects does not exist.
 """
 
 from typing import Any
@@ -10,13 +10,13 @@ from log_shipper.shipper.errors import ShipperError
 
 Path = tuple[str, ...]
 MISSING: Any = type("Missing", (), {"__repr__": lambda self: "MISSING"})()
-# The members that differ between the events of a file; `log.file`, which does not differ, is a root of its own.
+# Members that differ between events of a file; `log.file`, which does not, is a separate root.
 ROOTS_OF_EVENTS = frozenset({"message", "@timestamp", "log", "error", "@metadata"})
 
 
 class ProcessorError(ShipperError):
     """Raised when a processor cannot process an event. The message is added to the event's `error.message`, `members`
-    to its `error`, and the event continues as it is by then."""
+    to its `error`, and the event continues unchanged."""
 
     def __init__(self, message: str = "", **members: str) -> None:
         super().__init__(message)
@@ -60,7 +60,7 @@ def _find_dotted(node: Any, path: Path) -> Any:
 
 
 def _holder(node: Any, path: Path) -> tuple[dict[str, Any] | None, str]:
-    """Return the object on the path that has the remaining path as one key, and that key; None if there is none."""
+    """Return the object that has the remaining path as one key, and that key; None if there is none."""
     for depth, name in enumerate(path):
         if type(node) is not dict:
             break
@@ -72,7 +72,7 @@ def _holder(node: Any, path: Path) -> tuple[dict[str, Any] | None, str]:
 
 
 def store(node: Any, path: Path, value: Any) -> None:
-    """Write the value at the path, and create the objects above it. Raises FieldError."""
+    """Write the value at the path, creating the objects above it. Raises FieldError."""
     if len(path) > 1:
         holder, key = _holder(node, path)
         if holder is not None:
@@ -88,7 +88,7 @@ def store(node: Any, path: Path, value: Any) -> None:
 
 
 def remove(node: Any, path: Path) -> bool:
-    """Remove the value at the path. True if there was one."""
+    """Remove the value at the path. Return True if it existed."""
     holder, key = _holder(node, path)
     if holder is not None:
         del holder[key]

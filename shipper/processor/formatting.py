@@ -1,4 +1,4 @@
-"""Format strings of the configuration, for the events of a batch."""
+"""Format strings of the configuration, applied to the events of a batch."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -13,14 +13,14 @@ TIMESTAMP = ("@timestamp",)
 
 
 class NoText(ValueError):
-    """An event has no text for a format string; the message says why."""
+    """Raised when an event has no text for a format string; the message is the reason."""
 
 
 class Formatter:
-    """One format string. `fields` are the roots of the fields that it reads."""
+    """A format string. `fields`: the roots of the fields that it reads."""
 
     def __init__(self, text: str) -> None:
-        """Raises ValueError for what is not a format string."""
+        """Parse the format string. Raises ValueError."""
         self._parts: tuple[FormatPart, ...] = parse_format(text)
         self._paths: dict[str, Path] = {
             part.name: path_of(part.name) for part in self._parts if isinstance(part, FieldPart)
@@ -31,12 +31,12 @@ class Formatter:
 
     @property
     def fixed(self) -> str | None:
-        """Return the text that all events have, None where it depends on the event."""
+        """Return the text of all events; None if it depends on the event."""
         is_fixed = all(isinstance(part, str) for part in self._parts)
         return "".join(str(part) for part in self._parts) if is_fixed else None
 
     def text(self, events: Events, index: int) -> str:
-        """Raises NoText."""
+        """Return the text of an event. Raises NoText."""
         pieces = []
         for part in self._parts:
             match part:
@@ -49,11 +49,11 @@ class Formatter:
         return "".join(pieces)
 
     def texts(self, batch: Batch) -> tuple[list[str], dict[int, str]]:
-        """Return the text of each event, which UTF-8 has bytes for, and the reasons of those that have none by index:
-        the text of these is empty. What all events of the batch share is evaluated once."""
+        """Return the text of each event, valid in UTF-8, and the reasons of those without one, by index: their text is
+        empty. What all events of the batch share is evaluated once."""
         events = Events(batch)
         reasons: dict[int, str] = {}
-        if self._is_message:  # the usual format of lines as they are
+        if self._is_message:  # the usual format for unchanged lines
             texts = batch.messages.texts
             if all(texts):
                 return _valid(list(texts)), reasons
@@ -79,8 +79,8 @@ def _valid(texts: list[str]) -> list[str]:
 
 
 def is_shared(events: Events, fields: frozenset[str]) -> bool:
-    """True if all events of the batch have the same values of the fields, which are given by their roots."""
-    # The time is a member of the event, but that of the batch where it is not among the event's own.
+    """Return True if all events of the batch have the same values of these fields, given by root."""
+    # An event without its own time has that of the batch.
     return not events.shadows(fields - {"@timestamp"}) and not ("@timestamp" in fields and _has_own_time(events))
 
 

@@ -1,7 +1,7 @@
-"""The member `log` of an event, which is stored in three places: offset, length and flags are columns, `log.file` is
-shared by the events of the file, and anything else is in the event's own document.
+"""The member `log` of an event, stored in three places: offset, length and flags are columns, `log.file` is shared by
+the events of the file, and the rest is in the event's own document.
 
-No processor can change `log.offset`, `log.length` and `log.file.id`: the sink recognises repeats by them.
+Processors cannot change `log.offset`, `log.length` and `log.file.id`: the sink recognises repeats by them.
 """
 
 from typing import Any
@@ -22,7 +22,7 @@ def is_kept(path: Path) -> bool:
 
 
 def get_log(messages: Messages, shared: Doc, index: int, path: Path) -> Any:
-    """Return the value, which must not be changed in place, or MISSING; `shared` are the constants of the file."""
+    """Return the value, not to be changed in place, or MISSING; `shared`: the constants of the file."""
     own: Doc = _NOTHING if messages.docs is None else messages.docs[index].get("log", _NOTHING)
     of_file: Doc = shared.get("log", _NOTHING)
     if len(path) == 1:
@@ -41,7 +41,7 @@ def _columns(messages: Messages, index: int) -> Doc:
 
 
 def put_log(messages: Messages, shared: Doc, index: int, path: Path, value: Any) -> None:
-    """Write a value; an object that is written to `log` itself is merged with the existing one. Raises FieldError."""
+    """Write a value; an object written to `log` itself is merged with the existing one. Raises FieldError."""
     if is_kept(path):
         return
     if len(path) == 1:
@@ -73,7 +73,7 @@ def delete_log(messages: Messages, shared: Doc, index: int, path: Path) -> None:
 
 
 def _own(messages: Messages, shared: Doc, index: int, path: Path) -> Doc:
-    """Return the event's own part, with a copy of `file` in it if that is about to be changed."""
+    """Return the event's own part, with a copy of `file` if that is about to change."""
     own: Doc = messages.documents()[index].setdefault("log", {})
     if path[1] == "file" and "file" not in own:
         own["file"] = copied(shared["log"]["file"])

@@ -1,4 +1,4 @@
-"""The networks of a condition: in CIDR notation, or one of the names of NAMED."""
+"""The networks of a condition: in CIDR notation, or a name in NAMED."""
 
 import ipaddress
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ def _networks(*ranges: str) -> Callable[[Address], bool]:
     return lambda address: any(address in network for network in parsed)
 
 
-# The sets of Go and of RFC 1918 and 4193; Python's is_private and is_global contain more.
+# As in Go and RFC 1918 and 4193; Python's is_private and is_global contain more.
 _LOOPBACK = _networks("127.0.0.0/8", "::1/128")
 _MULTICAST = _networks("224.0.0.0/4", "ff00::/8")
 _LINK_LOCAL = _networks("169.254.0.0/16", "fe80::/10")
@@ -24,7 +24,7 @@ _NEAR = _networks("224.0.0.0/24")
 
 
 def _scope(scope: int) -> Callable[[Address], bool]:
-    """Return a test for IPv6 multicast of a scope, whatever its flags."""
+    """Return a test for IPv6 multicast of a scope, with any flags."""
     return lambda address: address.version == 6 and address.packed[0] == 0xFF and address.packed[1] & 0x0F == scope
 
 
@@ -67,7 +67,7 @@ NAMED: dict[str, Callable[[Address], bool]] = {
 
 
 def within(names: Sequence[str]) -> Callable[[str], bool]:
-    """Return a test that is true for the text of an address in one of these networks."""
+    """Return a test for the text of an address in one of these networks."""
     kinds = [NAMED.get(name) or _networks(name) for name in names]
 
     @lru_cache(maxsize=_CACHED)

@@ -1,12 +1,12 @@
-"""What drop_fields and include_fields share: the constants of a file are changed once, and then the own members of each
-event."""
+"""The common part of drop_fields and include_fields: change the constants of a file once, then each event's own
+members."""
 
 from collections.abc import Callable, Sequence
 
 from log_shipper.shipper.processor.events import Event, Events, all_of
 
 STAYING = frozenset({"@timestamp", "type"})
-# The members of an event that are stored in columns, with the names of the fields that may be dropped.
+# Members that are stored in columns, with the names of the fields that may be dropped.
 COLUMNS = {"message": ("message",), "log": ("log", "log.flags")}
 
 
@@ -18,8 +18,8 @@ def shared_first(
     columns: Sequence[str],
     kind: str,
 ) -> None:
-    """Call `change` with the names of members: once for the constants, if it applies to all events, and then for the
-    own members of each event. Events without documents have only columns, of which `columns` are to be changed."""
+    """Call `change` with names of members: once for the constants, if it applies to all events, then for each event's
+    own members. Events without documents have only columns, of which `columns` are to be changed."""
     together = all_of(events, indices)
     if together:
         events.share(owner, lambda shared: change(Event(shared), shared.names(0)))

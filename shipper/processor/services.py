@@ -1,6 +1,6 @@
-"""What runs beside the agent for its processors: those that watch a machine's services, as Docker.
+"""Services beside the agent for its processors, such as the Docker watcher.
 
-Each input has processors of its own, and a reload makes new ones: those with the same options share one service.
+Each input has its own processors, and a reload makes new ones: those with the same options share a service.
 """
 
 from collections.abc import Callable, Hashable
@@ -11,15 +11,15 @@ Service = TypeVar("Service")
 
 
 class Services:
-    """Used by the reading thread. A service ends with the last processor that has it, by a finalizer of its own."""
+    """Used by the reading thread. A service ends with the last processor that uses it, by a finalizer."""
 
     def __init__(self) -> None:
         self._by_options: WeakValueDictionary[Hashable, Any] = WeakValueDictionary()
         self._kept: list[object] = []
 
     def shared(self, options: Hashable, make: Callable[[], Service], *, keep: bool = False) -> Service:
-        """Return the service of these options, which `make` makes where there is none. They begin with the service's
-        name, and have all that makes it differ from others. With `keep` it is there as long as the agent."""
+        """Return the service for these options, made by `make` if there is none. The options begin with the service's
+        name, and include all that distinguishes it. With `keep` it lives as long as the agent."""
         shared: Service | None = self._by_options.get(options)
         if shared is None:
             shared = self._by_options[options] = make()
@@ -28,8 +28,8 @@ class Services:
         return shared
 
     def running(self, name: str) -> list[Any]:
-        """Return the services of this name. Any thread may ask."""
-        # One call copies the references, which the interpreter does not interrupt.
+        """Return the services of this name. Callable from any thread."""
+        # A single call copies the references, without interruption.
         keyed = [(reference.key, reference()) for reference in self._by_options.valuerefs()]
         return [
             service

@@ -1,4 +1,4 @@
-"""The Kafka topic of each event, by the options `topic` and `topics`."""
+"""Chooses the Kafka topic of each event, by the options `topic` and `topics`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class TopicRule:
         return indices if self.condition is None else self.condition.select(events, indices)
 
     def topic(self, events: Events, index: int) -> str:
-        """Raises NoText."""
+        """Return the topic of an event. Raises NoText."""
         try:
             text = self._selected(events, index)
         except NoText:
@@ -38,7 +38,7 @@ class TopicRule:
         return text
 
     def _selected(self, events: Events, index: int) -> str:
-        """Return the topic, empty where the mappings say that there is none. Raises NoText."""
+        """Return the topic; empty if the mappings say that there is none. Raises NoText."""
         text = self.formatter.text(events, index)
         if self.mappings:
             if text not in self.mappings:
@@ -52,10 +52,10 @@ class TopicRule:
 
 
 class TopicChooser:
-    """Used by the publishing thread. What all events of a batch share is evaluated once for the batch."""
+    """Used by the publishing thread. What all events of a batch share is evaluated once."""
 
     def __init__(self, topic: str, rules: Sequence[TopicRuleConfig] = ()) -> None:
-        """`topic` is a format string, for the events that no rule has a topic for; it may be empty."""
+        """`topic`: a format string for events without a topic by a rule; may be empty."""
         made = [_rule(rule) for rule in rules]
         self._rules = [*made, TopicRule(Formatter(topic))] if topic else made
         fields = [rule.formatter.fields for rule in self._rules]
@@ -64,7 +64,7 @@ class TopicChooser:
 
     @property
     def fixed(self) -> str | None:
-        """Return the topic of all events; None where it depends on the event."""
+        """Return the topic of all events; None if it depends on the event."""
         (rule, *others) = self._rules
         depends = others or rule.condition is not None or rule.mappings
         return None if depends else rule.formatter.fixed
@@ -84,7 +84,7 @@ class TopicChooser:
         return Topics(None, of_each, reasons)
 
     def _choose(self, events: Events, indices: Sequence[int]) -> tuple[dict[int, str], dict[int, str]]:
-        """Return the topic of each event that has one, and the reason of each other."""
+        """Return the topic of each event that has one, and the reason of the others."""
         chosen: dict[int, str] = {}
         reasons = dict.fromkeys(indices, NO_RULE)
         for rule in self._rules:

@@ -1,12 +1,12 @@
-"""Processors that wait for something from elsewhere: the batch waits with them, and other batches are not blocked.
+"""Processors that wait for external results: their batch waits with them, without blocking others.
 
-A chain with such steps is a `WaitingChain`. There are two kinds. An `AsyncProcessor` (dns) looks up what the events
-contain: the chain works on a batch up to the first step with a pending look-up, and resumes there later
-(pipeline/processing.py keeps it meanwhile). Where order does not matter, the events without a pending look-up continue
-at once, as a part of their own; a position moves over the batch once all of its parts are resolved.
+A chain with such steps is a `WaitingChain`. There are two kinds. An `AsyncProcessor` (dns) looks up data of the events:
+the chain processes a batch up to the first pending look-up, and resumes there later (pipeline/processing.py keeps it
+meanwhile). If order does not matter, events without a pending look-up continue at once, as a separate part; the
+position moves over the batch once all parts are resolved.
 
-An `Awaiting` one needs metadata of the machine, or of the file: the batch waits before the first step, as a whole and
-in order, and nothing is different after that.
+An `Awaiting` processor needs metadata of the machine or the file: the whole batch waits, in order, before the first
+step, and nothing differs afterwards.
 """
 
 from __future__ import annotations
@@ -35,8 +35,7 @@ class AsyncStep:
 
 
 class WaitingChain:
-    """The `Source.process` of an input with a step that may have to wait. One step that keeps the order keeps it for
-    all."""
+    """The `Source.process` of an input with a step that may have to wait. A step that keeps order keeps it for all."""
 
     def __init__(
         self,
@@ -63,7 +62,7 @@ class WaitingChain:
         return None if part.done and not split_off else [part, *split_off]
 
     def waits_until(self, batch: Batch) -> float:
-        """Return the monotonic time until which the batch is to wait before the first step; 0 if it is not to wait."""
+        """Return the monotonic time until which the batch waits before the first step; 0 if it does not."""
         return max(step.waits_until(batch) for step in self._awaiting)
 
 
@@ -81,8 +80,8 @@ class BatchPart:
         self._waits_until = 0.0
 
     def wait(self) -> None:
-        """Let the batch wait before the first step, if it has to. Those behind it in the file wait with it then, and
-        nothing is split off from it: metadata of the file is the same for all of them."""
+        """Make the batch wait before the first step, if needed. Later batches of the file then wait too, and nothing is
+        split off: metadata of the file is the same for all of them."""
         until = self._chain.waits_until(self.batch)
         if until > self._chain.clock.monotonic():
             self._waits_until, self.keeps_order = until, True
@@ -132,8 +131,7 @@ class BatchPart:
         return ()
 
     def _split(self, pending: PendingLookup, indices: Sequence[int]) -> Sequence[BatchPart]:
-        """Keep the events that wait; the others continue, and are returned with the parts that are split off from
-        them."""
+        """Keep the waiting events; return the others, which continue, with the parts split off from them."""
         self._chain.metrics.events_filtered += len(self._events.dropped)
         waiting = pending.waiting
         is_waiting = set(waiting)
@@ -141,7 +139,7 @@ class BatchPart:
         resolve_ready, resolve_waiting = together(self.batch.resolve, 2)
         others, own = self.batch.part(ready), self.batch.part(waiting)
         others.resolve, own.resolve = resolve_ready, resolve_waiting
-        # The raw bytes are counted once, by one of the two.
+        # The raw bytes count once, in one of the two.
         others.messages.end = own.messages.start = others.messages.start + sum(others.messages.lengths)
         self.batch, self._events, self._pending = own, Events(own), pending.part(waiting)
         split_off = BatchPart(self._chain, others, self._position, pending.part(ready))

@@ -1,5 +1,5 @@
-"""The protocols of a reader, which wraps another and returns runs of messages, and of the file below all of them; and
-what the parsers share."""
+"""The interfaces of readers, each of which wraps another one and returns runs of messages, and of the file below; and
+the base of parsers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from log_shipper.shipper.event import Doc, Messages
 
-if TYPE_CHECKING:  # the options know parsers, and need neither
+if TYPE_CHECKING:  # the options import parsers, and need neither
     from log_shipper.shipper.clock import Clock
     from log_shipper.shipper.metrics import Metrics
 
@@ -19,63 +19,61 @@ class RawFile(Protocol):
     """The bytes of one file from an offset on. Called by the one reading thread."""
 
     offset: int
-    busy: bool  # the last `next` came back early, and is to be called again soon
+    busy: bool  # the last `next` returned early; call it again soon
 
     @property
     def start(self) -> int:
-        """The offset at which the file that is being read begins: 0, except where a file is continued in another."""
+        """Return the offset at which the file being read begins: 0, unless a file continues another one."""
 
     @property
     def complete(self) -> bool:
-        """True if all was read, and the file cannot grow."""
+        """Return True if all was read, and the file cannot grow."""
 
     def require_complete(self) -> None:
         """Check a file that will not grow any more. Raises CompressionError if its end is missing."""
 
     def next(self) -> bytes:
-        """Return the next bytes; empty when there are none for now. Raises Truncated, CompressionError, OSError."""
+        """Return the next bytes; empty if there are none for now. Raises Truncated, CompressionError, OSError."""
 
     def at_end(self) -> bool:
-        """True if it is known that the last `next` returned all that there is for now, so that another one would return
-        nothing. Raises OSError."""
+        """Return True if another `next` would certainly return nothing for now. Raises OSError."""
 
     def head(self, length: int) -> bytes:
-        """Return the first bytes of the file, fewer where it is shorter. Raises OSError."""
+        """Return the first bytes of the file, fewer if it is shorter. Raises OSError."""
 
     def take_cut(self) -> bool:
-        """True if a message must end where the bytes read so far end; true once for each such place."""
+        """Return True, once per place, if a message must end where the bytes read so far end."""
 
     @property
     def cuts(self) -> tuple[int, ...]:
-        """The places known from the start at which a message must end, and that were not reached yet."""
+        """Return the remaining places, known from the start, at which a message must end."""
 
     def cut_here(self) -> None:
-        """Make a message end where the bytes read so far end; `take_cut` reports it with the next bytes, if any."""
+        """End a message where the bytes read so far end; `take_cut` reports it with the next bytes, if any."""
 
 
 class Reader(Protocol):
-    """Called by the one reading thread; never blocks beyond a read of a local file; raises OSError from that read."""
+    """Called by the one reading thread; blocks only to read a local file, and raises OSError from that."""
 
     def next(self) -> Messages | None:
-        """Return the next run, or None when the file has nothing more for now.
+        """Return the next run, or None if the file has nothing more for now.
 
-        Runs are contiguous: each starts where the one before ended, and covers every raw byte, dropped and cut ones
-        included.
-        A run may be without messages: then all its bytes were dropped or belong to a message that is still pending, in
-        which case `end` stays before that message.
+        Runs are contiguous: each starts where the previous one ended, and covers every raw byte, including dropped and
+        cut ones. A run without messages means that its bytes were dropped, or belong to a pending message; then `end`
+        stays before that message.
         """
 
     def finish(self) -> Messages | None:
-        """End the pending message although its end was not read, because that took too long. None if none is pending.
-        A line without terminator is not a message yet, and stays pending."""
+        """End the pending message because its end is overdue. Return None if none is pending. A line without terminator
+        is not a message yet, and stays pending."""
 
     @property
     def pending_since(self) -> float | None:
-        """Monotonic time of the last line of a pending message that a timeout may end; None without one."""
+        """Return the monotonic time of the last line of a pending message that a timeout may end; None without one."""
 
 
 class EachRun:
-    """Passes on the runs of a reader, those with messages as `change` returns them."""
+    """Passes on the runs of a reader, after `change` for those with messages."""
 
     def __init__(self, reader: Reader, change: Callable[[Messages], Messages]) -> None:
         self._reader = reader
@@ -96,10 +94,10 @@ class EachRun:
 
 @dataclass(frozen=True, slots=True)
 class ParserContext:
-    """What a parser may need beside its options. `max_bytes`: the longest message that is kept whole; `shared`: the
-    members that all records of the file have; `metrics` counts what is dropped on purpose, and what is wrong;
-    `of_first_line`: the members that a joined message has of its first line alone, where of others the last one counts;
-    with `keep_null` members that are null stay."""
+    """What a parser needs besides its options. `max_bytes`: the maximum message size; `shared`: the members that all
+    records of the file have; `metrics` counts dropped and faulty messages; `of_first_line`: members that a joined
+    message takes from its first line, unlike others, which it takes from the last; `keep_null`: null members are
+    kept."""
 
     max_bytes: int
     clock: Clock
@@ -111,25 +109,25 @@ class ParserContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParserConfig(ABC):
-    """The options of a parser. `name` is its key in YAML; `example`: an item of `parsers`, lines, and the messages that
-    it makes of them, all in YAML, with ` -> ` between them."""
+    """The options of a parser. `name`: its key in YAML; `example`: an item of `parsers`, lines, and the resulting
+    messages, all in YAML, separated by ` -> `."""
 
     name: ClassVar[str]
     example: ClassVar[str]
 
     @abstractmethod
     def build(self, reader: Reader, context: ParserContext) -> Reader:
-        """Return the parser on a reader of lines, or of messages."""
+        """Return the parser on a reader of lines or messages."""
 
     @property
     def ends_after(self) -> float | None:
-        """Return the seconds after which a message that it joins is ended; None if it joins none."""
+        """Return the seconds after which a joined message ends; None if it joins none."""
         return None
 
     def longest_line(self, max_bytes: int) -> int:
-        """Return how many bytes of a line it needs, where it is the first, for a message of `max_bytes`."""
+        """Return the bytes of a line that it needs, as the first parser, for a message of `max_bytes`."""
         return max_bytes
 
     def may_set(self, root: str) -> bool:
-        """True if it may set a field below this name."""
+        """Return True if it may set a field below this name."""
         return False

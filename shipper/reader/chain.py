@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 
 
 class HasParsers(Protocol):
-    """The options of an input, as far as parsers need them."""
+    """The options of an input that parsers need."""
 
     @property
     def parsers(self) -> tuple[ParserConfig, ...]: ...
@@ -27,7 +27,7 @@ class HasParsers(Protocol):
 
     @property
     def of_first_line(self) -> tuple[str, ...]:
-        """Return the members that a joined message has of its first line alone; of others the last one counts."""
+        """Return the members that a joined message takes from its first line; others come from the last."""
 
 
 class HasLines(HasParsers, Protocol):
@@ -60,8 +60,8 @@ def build(
     """Return the chain for one file: raw bytes -> lines -> parsers in the configured order -> limit, which drops empty
     messages -> include_lines, then exclude_lines.
 
-    `max_bytes` is the longest message that is kept whole, in bytes; `shared` the members that all records of the file
-    have; `metrics` counts what is dropped on purpose, and what is wrong.
+    `max_bytes`: the maximum message size; `shared`: the members that all records of the file have; `metrics` counts
+    dropped and faulty messages.
     """
     metrics = metrics or Metrics()
     names = ", ".join(parser.name for parser in config.parsers)
@@ -74,12 +74,12 @@ def build(
 
 
 def longest_line(parsers: Sequence[ParserConfig], max_bytes: int) -> int:
-    """Return how many bytes of a line must be kept for these parsers, for a message of `max_bytes`."""
+    """Return the bytes of a line that these parsers need for a message of `max_bytes`."""
     return parsers[0].longest_line(max_bytes) if parsers else max_bytes
 
 
 def longest_timeout(parsers: Sequence[ParserConfig]) -> float | None:
-    """Return the seconds after which a message that parsers join is ended; None if they join none."""
+    """Return the seconds after which a message joined by parsers ends; None if they join none."""
     return max((parser.ends_after for parser in parsers if parser.ends_after is not None), default=None)
 
 
@@ -91,7 +91,7 @@ def parse(
     shared: Doc | None = None,
     metrics: Metrics | None = None,
 ) -> Reader:
-    """Nest the parsers and the limit on a reader of lines, or of messages. The arguments are those of `build`."""
+    """Nest the parsers and the limit on a reader of lines or messages. The arguments are those of `build`."""
     context = ParserContext(
         max_bytes, clock, shared or {}, metrics or Metrics(), config.of_first_line, config.keep_null
     )

@@ -1,9 +1,9 @@
-"""Decodes bytes into lines of text, for each kind of encoding; defines line terminators and the byte order of utf-16.
+"""Decodes bytes into lines of text; defines line terminators and the byte order of utf-16.
 
-A block of lines is decoded at once where that equals decoding line by line, which costs far more. It does in UTF-8,
-where the bytes of a terminator never are part of another character, so a damaged sequence ends before them at the
-latest; where every character has the same width; and in the older encodings of several bytes a character as long as
-nothing is damaged. Raw lengths come from the lengths of the texts wherever these suffice.
+A block of lines is decoded at once where that equals decoding line by line, which costs far more: in UTF-8, where the
+bytes of a terminator are never part of another character, so a damaged sequence ends before them; in encodings with
+characters of fixed width; and in older multi-byte encodings as long as nothing is damaged. Raw lengths are computed
+from text lengths where possible.
 """
 
 import codecs
@@ -19,8 +19,8 @@ from log_shipper.shipper.event import Messages
 
 @dataclass(frozen=True, slots=True)
 class Terminator:
-    """`raw`: as bytes; `text`: as characters. `auto`: one carriage return before it is not part of the line either.
-    `units`: Python's codec where bytes come in pairs, which begin at even offsets of the file; else empty."""
+    """`raw`: as bytes; `text`: as characters. `auto`: a carriage return before it belongs to it too. `units`: Python's
+    codec if bytes come in pairs, which begin at even offsets of the file; else empty."""
 
     raw: bytes
     text: str
@@ -28,7 +28,8 @@ class Terminator:
     units: str = ""
 
     def first(self, data: bytes, offset: int) -> int:
-        """Return the index of the first terminator in `data`, which begins at `offset` in the file; -1 without one."""
+        """Return the index of the first terminator in `data`, which begins at `offset` in the file; -1 if there is
+        none."""
         index = data.find(self.raw)
         straddles = self.units and index >= 0 and (offset + index) % 2
         return self._by_units(data, offset, str.find) if straddles else index
@@ -39,8 +40,7 @@ class Terminator:
         return self._by_units(data, offset, str.rfind) if straddles else index
 
     def _by_units(self, data: bytes, offset: int, find: Callable[[str, str], int]) -> int:
-        """Search the decoded text. Searching from one misleading pair of bytes to the next could take as many steps as
-        there are characters."""
+        """Search the decoded text. Searching byte by byte could take as many steps as there are characters."""
         skip = offset % 2
         pairs = data[skip : len(data) - (len(data) - skip) % 2]
         text = pairs.decode(self.units, "replace")
@@ -48,40 +48,40 @@ class Terminator:
         return skip + len(text[:index].encode(self.units)) if index >= 0 else -1
 
     def strip(self, lines: list[str], text: str) -> list[str]:
-        """Return the lines without a carriage return at their end, if that belongs to the terminator."""
+        """Return the lines without trailing carriage returns that belong to the terminator."""
         if self.auto and "\r" in text:
             return [line[:-1] if line[-1:] == "\r" else line for line in lines]
         return lines
 
 
 def run(start: int, end: int, texts: list[str], lengths: list[int]) -> Messages:
-    """Return the run of lines that follow each other from `start` on."""
+    """Return the run of consecutive lines from `start` on."""
     offsets = list(accumulate(lengths, initial=start))
     offsets.pop()
     return Messages(start, end, texts, offsets, lengths)
 
 
-# Python's codecs with escape sequences that select what the next bytes mean: the first byte of such a sequence.
+# Python's codecs with escape sequences that switch character sets, and the first byte of these.
 ESCAPES = {"iso2022-jp-ext": b"\x1b", "hz": b"~"}
 
 
 class Codec(Protocol):
-    """An encoding. `spread`: how many raw bytes make one byte of UTF-8, at most, escape sequences aside."""
+    """An encoding. `spread`: the maximum raw bytes per byte of UTF-8, without escape sequences."""
 
     terminator: Terminator
     spread: int
 
     def lines(self, block: bytes, start: int, end: int) -> Messages:
-        """Return the lines of a block without its last terminator; it begins at `start` in the file, and that
+        """Return the lines of a block without its last terminator; the block begins at `start` in the file, and that
         terminator ends at `end`."""
 
     def text(self, raw: bytes, offset: int, *, whole: bool) -> str:
-        """Return the text of a line without a terminator, or (not `whole`) of the beginning of one. Incomplete bytes at
-        the end of a beginning may become a U+FFFD if they lie beyond the limit."""
+        """Return the text of a line without terminator, or (not `whole`) of its beginning. Incomplete trailing bytes of
+        a beginning may become U+FFFD if they lie beyond the limit."""
 
 
 def codec_of(encoding: str, terminator: LineTerminator) -> Codec:
-    """Return the codec of an encoding. Raises ValueError for a terminator that the encoding does not have."""
+    """Return the codec of an encoding. Raises ValueError for a terminator that it does not have."""
     charset = charset_of(encoding)
     raw = encoded_terminator(encoding, terminator)
     if charset.codec.startswith("utf-16"):
@@ -111,7 +111,7 @@ class Utf8:
 
 
 class SingleByte:
-    """An encoding in which each byte is one character; undefined bytes are U+FFFD."""
+    """An encoding with one byte per character; undefined bytes become U+FFFD."""
 
     spread = 1
 
@@ -131,8 +131,8 @@ class SingleByte:
 
 
 class Utf16:
-    """UTF-16. Two bytes at even offsets of the file are a unit. A character is one unit or a pair of them; half a pair
-    becomes U+FFFD. Half a unit occurs only where a message was ended by time, or by the end of the file."""
+    """UTF-16. Two bytes at an even offset of the file form a unit, and a character has one or two units; an unpaired
+    one becomes U+FFFD. Half a unit occurs only where a message was ended by time or by the end of the file."""
 
     spread = 2
 
@@ -147,7 +147,7 @@ class Utf16:
         text = self.text(block, start, whole=True)
         texts = text.split(terminator.text)
         size = len(terminator.raw)
-        halved = start % 2  # its first byte became a character of its own
+        halved = start % 2  # its first byte became a separate character
         if len(text) * 2 == len(block) + halved:
             lengths = [len(line) * 2 + size for line in texts]
         else:
@@ -162,8 +162,8 @@ class Utf16:
 
 
 class MultiByte:
-    """The older encodings of several bytes a character. Their terminators are bytes that no other character has.
-    Where bytes mean what an escape sequence before them selects, each line begins as if there had been none."""
+    """The older multi-byte encodings. Their terminators are bytes that no other character contains. With escape
+    sequences, each line begins in the initial state."""
 
     def __init__(self, terminator: Terminator, codec: str) -> None:
         self.terminator = terminator
@@ -185,11 +185,11 @@ class MultiByte:
 
     def text(self, raw: bytes, offset: int, *, whole: bool) -> str:
         text = raw.decode(self._codec, "replace")
-        # The limit cuts later than here where escape sequences make no text, so half a character must go now.
+        # The limit cuts later than here if escape sequences produce no text, so half a character must be removed now.
         return text if whole else text.removesuffix("\ufffd")
 
     def _as_one(self, block: bytes) -> str | None:
-        """Return the text of a block; None if one of its lines may depend on another."""
+        """Return the text of a block; None if a line may depend on another one."""
         if block.isascii() and not (self._escape and self._escape in block):
             return block.decode("ascii")
         if self._escape:
@@ -205,20 +205,21 @@ MARK_SIZE = 2
 
 
 class ByteOrder:
-    """Finds the byte order of a file in utf-16 by its first two bytes, the byte order mark.
+    """Finds the byte order of a utf-16 file by its first two bytes, the byte order mark.
 
-    Not before the first bytes are read: a file may be opened when it is still empty."""
+    Only once the first bytes are read: a file may be empty when opened.
+    """
 
     def __init__(self, default: str, terminator: LineTerminator, head: Callable[[], bytes]) -> None:
-        """`default`: Python's codec for a file without a mark; empty where it must have one. `head` gives the first
-        bytes of the file, and is asked where reading began behind them."""
+        """`default`: Python's codec for a file without a mark; empty if the mark is required. `head` returns the first
+        bytes of the file, if reading began behind them."""
         self._default = default
         self._terminator = terminator
         self._head = head
 
     def find(self, data: bytes, offset: int) -> Utf16 | None:
-        """Return the codec by the first bytes that are read, at `offset`; None when they are too few. Raises OSError if
-        a required mark is missing: records that were decoded by a guess cannot be called back."""
+        """Return the codec for the bytes read at `offset`; None if they are too few. Raises OSError if a required mark
+        is missing: records decoded by a guess cannot be recalled."""
         head = self._head() if offset else data[:MARK_SIZE]
         if len(head) < MARK_SIZE:
             return None

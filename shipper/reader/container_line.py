@@ -1,12 +1,12 @@
-"""The two ways in which container runtimes write a line of output, and what they add to it.
+r"""The two line formats of container runtimes.
 
 CRI (containerd, CRI-O):    2016-10-06T00:17:09.669794202Z stdout F the text
-                            P instead of F: only a part, the line continues in the next ones
-docker (json-file):         {"log":"the text\\n","stream":"stdout","time":"2016-10-06T00:17:09.669794202Z"}
-                            a log without \\n at its end is only a part
+                            P instead of F: a partial line, continued in the next ones
+docker (json-file):         {"log":"the text\n","stream":"stdout","time":"2016-10-06T00:17:09.669794202Z"}
+                            a log without \n at its end is a partial line
 
-A run of lines is parsed in columns, which costs a third of parsing line by line. Unusual runs are parsed line by line,
-and both ways must give the same result.
+A run of lines is parsed in columns, at a third of the cost of parsing line by line. Unusual runs are parsed line by
+line; both ways must give the same result.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ STREAMS = frozenset({"stdout", "stderr"})
 
 
 class ContainerLineError(ShipperError):
-    """Raised when a line is not one of a container runtime; the message is the reason."""
+    """Raised for a line that is not in a container runtime's format; the message is the reason."""
 
 
-class ContainerLine(NamedTuple):  # created for each unusual line, at a third of a frozen dataclass's cost
-    """A parsed line. `doc`: the members that its event gets; `whole`: it is not a part, or the last one."""
+class ContainerLine(NamedTuple):  # created per unusual line, at a third of a frozen dataclass's cost
+    """A parsed line. `doc`: members for its event; `whole`: it is complete, or the last part."""
 
     text: str
     stream: str
@@ -39,7 +39,7 @@ class ContainerLine(NamedTuple):  # created for each unusual line, at a third of
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The columns of lines that are all whole."""
+    """The columns of complete lines."""
 
     texts: list[str]
     streams: list[str]

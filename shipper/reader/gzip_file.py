@@ -1,10 +1,10 @@
-"""The content of a gzip file, from an offset in the decompressed bytes on.
+"""Reads the content of a gzip file from an offset in the decompressed bytes.
 
-A member is checked (crc, length) when its end is read, which is after its content was returned: a stream cannot do
-otherwise. So damage is reported after all that could be read before it.
+A member is verified (crc, length) when its end is read, after its content was returned, as always with streams. So
+damage is reported after all readable content.
 
-Such a file cannot be entered in the middle. To resume at an offset, all before it is decompressed and discarded, a
-slice in each call, because other files wait for the same thread.
+Such a file has no random access. To resume at an offset, all earlier content is decompressed and discarded, a slice per
+call, because other files wait for the same thread.
 """
 
 import os
@@ -14,14 +14,14 @@ from log_shipper.shipper.errors import ShipperError, Truncated
 from log_shipper.shipper.reader.log_file import FIRST_READ, READ_LINES, READ_SIZE, LogFile, Pread
 
 MAGIC = b"\x1f\x8b\x08"
-GZIP_WBITS = 31  # zlib: a gzip header and trailer, the largest window
-# zlib copies the remainder of its input in each call: with many small members nearly all of it.
+GZIP_WBITS = 31  # zlib: gzip header and trailer, largest window
+# zlib copies the rest of its input in each call: with many small members nearly all of it.
 FEED_SIZE = 32 * 1024
 SKIP_SIZE = 1024 * 1024
-# The cost limit of one call, in decompressed bytes and fed pieces: some milliseconds.
+# The cost limit per call, in decompressed bytes and fed pieces: some milliseconds.
 EFFORT = 4 * 1024 * 1024
 
-HEAD_WITHIN = 1024 * 1024  # compressed bytes in which the head of the content must lie
+HEAD_WITHIN = 1024 * 1024  # maximum compressed bytes before the head of the content
 
 REASONS = {
     "incorrect header check": "not a gzip file; compression: auto reads plain files too",
@@ -31,7 +31,7 @@ REASONS = {
 
 
 class CompressionError(ShipperError):
-    """Raised when the file is damaged at `raw_offset`, in compressed bytes. What was before it has been returned."""
+    """Raised when the file is damaged at `raw_offset`, in compressed bytes. Earlier content was returned."""
 
     def __init__(self, raw_offset: int, reason: str) -> None:
         super().__init__(f"gzip data damaged at compressed byte {raw_offset}: {reason}; `gzip -t` checks the file")
@@ -41,8 +41,8 @@ class CompressionError(ShipperError):
 class GzipFile:
     """Reads forward from `offset` as `LogFile` does, at most `READ_SIZE` bytes at a time.
 
-    One byte is read ahead, so when the last bytes are returned it is known that they are the last, if the file has its
-    trailer by then. `busy`: the last `next` returned early, and is to be called again soon.
+    One byte is read ahead, so the last bytes are known to be the last when they are returned, if the trailer exists by
+    then. `busy`: the last `next` returned early; call it again soon.
     """
 
     start = 0
@@ -53,19 +53,20 @@ class GzipFile:
         self.busy = False
         self._cuts = sorted({cut for cut in cuts if cut > offset})
         self._members = _Members(LogFile(fd, 0, pread=pread))
-        self._skip = offset  # bytes of content that are still to be discarded
+        self._skip = offset  # bytes of content still to discard
         self._ahead = b""
         self._read_size = FIRST_READ
-        self._reported_end = 0  # after how many members the end was reported
+        self._reported_end = 0  # the number of members at the last reported end
 
     @property
     def complete(self) -> bool:
-        """True if the last member and its trailer were read, and nothing follows. False again when the file grows."""
+        """Return True if the last member and its trailer were read, and nothing follows. False again when the file
+        grows."""
         return self._members.complete
 
     @property
     def raw_offset(self) -> int:
-        """The number of compressed bytes that were decompressed."""
+        """Return the number of decompressed input bytes."""
         return self._members.raw_offset
 
     def at_end(self) -> bool:
@@ -81,7 +82,7 @@ class GzipFile:
             self._decompress(size + 1)
         except (OSError, ShipperError):
             if not self._ahead:
-                raise  # else the bytes before it are returned first, and the next call meets the same error again
+                raise  # otherwise the bytes before it are returned first, and the next call meets the same error
         data, self._ahead = self._ahead[:size], self._ahead[size:]
         if data:
             self.offset += len(data)
@@ -100,11 +101,11 @@ class GzipFile:
         self._cuts.insert(0, self.offset)
 
     def take_cut(self) -> bool:
-        """True if the bytes read so far end at a cut, or at the end of the whole content; true once for each."""
+        """Return True, once per place, if the bytes read so far end at a cut, or at the end of the content."""
         at_cut = bool(self._cuts) and self._cuts[0] == self.offset
         if at_cut:
             del self._cuts[0]
-        # The end is reached while more than the last bytes are wanted, so `_ahead` is empty by then.
+        # The end is reached while more bytes are requested, so `_ahead` is empty by then.
         at_end = self._members.ended and self._reported_end != self._members.count
         if at_end:
             self._reported_end = self._members.count
@@ -116,7 +117,7 @@ class GzipFile:
             raise CompressionError(self.raw_offset, "the file ends within the gzip data")
 
     def _decompress(self, wanted: int) -> None:
-        """Make `_ahead` as long as `wanted`, as far as the file and the effort allow."""
+        """Extend `_ahead` to `wanted` bytes, as far as the file and the cost limit allow."""
         effort = 0
         self.busy = False
         while self._skip or len(self._ahead) < wanted:
@@ -136,12 +137,12 @@ class GzipFile:
 
 
 class _Members:
-    """The members of a gzip file one after the other, in steps of bounded memory."""
+    """The members of a gzip file, one after the other, in steps of bounded memory."""
 
     def __init__(self, file: LogFile) -> None:
         self.count = 0  # members whose trailer was read
         self.complete = False
-        self.ended = False  # complete, or followed by something else than a member
+        self.ended = False  # complete, or followed by other data
         self._file = file
         self._raw = memoryview(b"")  # read and not yet decompressed
         self._member: zlib._Decompress | None = None
@@ -169,7 +170,7 @@ class _Members:
         return bool(self._raw)
 
     def _begin_member(self) -> bool:
-        """Begin a member, behind zeros if it is not the first: tapes and block devices fill up with them."""
+        """Begin a member; later ones may follow zero padding, as on tapes and block devices."""
         if self.count:
             if self._raw[0] == 0:
                 zeros = bytes(self._raw[:FEED_SIZE])
@@ -196,7 +197,7 @@ class _Members:
         ended = self._member.eof
         left = self._member.unused_data if ended else self._member.unconsumed_tail
         self._raw = self._raw[len(fed) - len(left) :]
-        # Full output: zlib may have more of it, without more input.
+        # Full output: zlib may have more without further input.
         self._has_output = not ended and len(content) == limit
         if ended:
             self._member = None
@@ -204,7 +205,7 @@ class _Members:
         return content
 
     def _salvage(self, member: "zlib._Decompress") -> bytes:
-        """Return the content before the damaged byte: zlib returns nothing from a call that fails. Found by halving."""
+        """Return the content before the damaged byte, found by halving: a failing zlib call returns nothing."""
         content = b""
         size = FEED_SIZE
         while size := size // 2:
@@ -219,28 +220,27 @@ class _Members:
 
 
 def is_gzip(fd: int) -> bool:
-    """True if the file begins as a gzip file. Raises OSError."""
+    """Return True if the file begins like a gzip file. Raises OSError."""
     return os.pread(fd, len(MAGIC), 0) == MAGIC
 
 
 def head(fd: int, length: int) -> bytes:
-    """Return the first `length` bytes of the content, or as many as can be read. Raises OSError."""
+    """Return the first `length` bytes of the content, fewer if they cannot be read. Raises OSError."""
     return _read(GzipFile(fd, 0), length)
 
 
 def ends_before(fd: int, length: int) -> bool:
-    """True if the file is whole, and its content shorter than `length`. Raises OSError."""
+    """Return True if the file is complete and its content shorter than `length`. Raises OSError."""
     file = GzipFile(fd, 0)
     return len(_read(file, length)) < length and file.complete
 
 
 def _read(file: GzipFile, length: int) -> bytes:
-    """Return up to `length` bytes; fewer where the file begins with megabytes without content: zeros, or empty
-    members."""
+    """Return up to `length` bytes; fewer if the file begins with megabytes without content: zeros, or empty members."""
     content = b""
     try:
         while len(content) < length and file.raw_offset < HEAD_WITHIN and ((data := file.next()) or file.busy):
             content += data
     except (CompressionError, Truncated):
-        pass  # what can be read was read
+        pass  # all readable content was read
     return content[:length]

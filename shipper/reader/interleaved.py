@@ -1,4 +1,4 @@
-"""Spans in which messages are interleaved (`Messages.interleaved`), and the offsets at which a reading may begin."""
+"""Spans of interleaved messages (`Messages.interleaved`), and the offsets at which a reading may begin."""
 
 from bisect import bisect_left
 
@@ -6,8 +6,8 @@ from log_shipper.shipper.event import Messages
 
 
 def with_messages(run: Messages) -> tuple[tuple[int, int], ...]:
-    """Return the run's interleaved spans, each extended by the messages into which it reaches: if these are dropped,
-    nothing else shows that no reading may begin in them."""
+    """Return the run's interleaved spans, each extended by the messages it touches: if these are dropped, nothing else
+    shows that no reading may begin in them."""
     spans: list[tuple[int, int]] = []
     for start, end in run.interleaved:
         start, end = _span_of_message(run, start)[0], _span_of_message(run, end)[1]
@@ -19,7 +19,7 @@ def with_messages(run: Messages) -> tuple[tuple[int, int], ...]:
 
 
 def _span_of_message(run: Messages, offset: int) -> tuple[int, int]:
-    """Return start and end of the message that has the offset in its middle; if there is none, the offset twice."""
+    """Return start and end of the message around the offset; the offset twice if there is none."""
     index = bisect_left(run.offsets, offset) - 1
     if index < 0 or run.offsets[index] + run.lengths[index] <= offset:
         return offset, offset
@@ -27,11 +27,10 @@ def _span_of_message(run: Messages, offset: int) -> tuple[int, int]:
 
 
 def snap_back(run: Messages, offset: int) -> int:
-    """Return the last offset up to `offset`, the start of a message, at which a reading may begin."""
+    """Return the last offset up to `offset`, a message start, at which a reading may begin."""
     return next((start for start, end in run.interleaved if start < offset < end), offset)
 
 
 def snap_forward(run: Messages, offset: int) -> int:
-    """Return the first offset from `offset`, the start of a message of the run, at which a reading may begin; the run's
-    end at the latest."""
+    """Return the first offset from `offset`, a message start, at which a reading may begin; at most the run's end."""
     return next((end for start, end in run.interleaved if start < offset < end), offset)

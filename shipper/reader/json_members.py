@@ -1,10 +1,11 @@
-"""Merges the members of a JSON object into an event that has members of its own.
+"""Merges the members of a JSON object into an event that has its own members.
 
-The event's own members are those of an earlier parser and those that all records of the file share. With
-`overwrite_keys` the JSON's win, without it the event's; either way objects are merged member by member, `tags` of both
-are kept, and fields of the configuration win: they may choose the topic. `log.offset`, `log.length`, `log.flags` and
-`log.file.id` are never replaced, because the sink recognises duplicates by them: such members of a JSON's `log` are put
-into `json.log`, and so is a member that a record has with another type (`json.host`)."""
+The event's own members come from an earlier parser or are shared by all records of the file. With `overwrite_keys` the
+JSON's win, otherwise the event's; either way objects are merged, `tags` of both are kept, and fields of the
+configuration win: they may choose the topic. `log.offset`, `log.length`, `log.flags` and `log.file.id` are never
+replaced, because the sink recognises duplicates by them: such members of a JSON's `log` go to `json.log`, and so does a
+member whose type differs from that in a record (`json.host`).
+"""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -30,7 +31,7 @@ OURS_IN_LOG = ("offset", "length", "flags")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JsonOptions:
-    """The options that `ndjson` and `json.*` share."""
+    """The common options of `ndjson` and `json.*`."""
 
     since: ClassVar = "0.2"
     overwrite_keys: bool = field(
@@ -60,7 +61,7 @@ class JsonOptions:
 
 class JsonMembers:
     """`message`: the member that is the message, required if `strict`. `apart`: names of members that need special
-    treatment. `easy`: an object without those may be the document as it is. `metrics` counts objects that are wrong."""
+    treatment. `easy`: an object without those may be the document unchanged. `metrics` counts faulty objects."""
 
     def __init__(self, config: JsonOptions, target: str, shared: Doc, metrics: Metrics, *, keep_null: bool) -> None:
         self._config = config
@@ -69,7 +70,7 @@ class JsonMembers:
         self._keep_null = keep_null
         self._target = tuple(target.split(".")) if target else ()
         self._configured = frozenset(shared) - BUILT_IN
-        # A message is looked at in any case.
+        # The message is checked in any case.
         self.apart = frozenset(("@timestamp", "@metadata", "type", *shared, *TYPED)) - {"message"}
         if not config.overwrite_keys:
             self.apart -= {"type"}
@@ -78,8 +79,8 @@ class JsonMembers:
         self.easy = not (target or config.document_id or config.expand_keys)
 
     def of(self, text: str, fields: Doc, doc: Doc) -> tuple[str, Doc]:
-        """Return the message and the document of an event, from the text of a JSON object, its members, and the
-        document that the event had before."""
+        """Return the message and the document of an event, from a JSON text, its members, and the previous document of
+        the event."""
         config, problems = self._config, list[str]()
         if not self._keep_null and "null" in text:
             fields = without_null(fields)
@@ -122,7 +123,7 @@ class JsonMembers:
             message = doc["message"]
         if message:
             doc.pop("message", None)
-        return message if message or doc else text  # an object without members is all that the line has
+        return message if message or doc else text  # an empty object is all that the line has
 
     def _put_below(self, doc: Doc, fields: Doc) -> None:
         for name in reversed(self._target):
@@ -142,7 +143,7 @@ class JsonMembers:
             merge(doc, {name: value}, overwrite=overwrite and name not in self._configured)
         for name in borrowed:
             if doc[name] == self._shared[name]:
-                del doc[name]  # nothing was added
+                del doc[name]  # unchanged
         if log is not None:
             self._put_log(doc, log, overwrite=overwrite)
 

@@ -1,4 +1,4 @@
-"""Ends the chain: cuts messages that are longer than the limit, flags them, and drops empty ones."""
+"""Ends the chain: cuts and flags messages beyond the limit, and drops empty ones."""
 
 from log_shipper.shipper.event import TRUNCATED, Messages, add_flag
 from log_shipper.shipper.formats.text import cut_text
@@ -6,11 +6,11 @@ from log_shipper.shipper.reader.base import EachRun, Reader
 
 
 def limit(reader: Reader, max_bytes: int) -> Reader:
-    """Return a reader that cuts each text to at most `max_bytes` bytes of UTF-8, at a character's boundary; raw lengths
-    stay whole. Empty messages are dropped here, because inside a joined one an empty line counts."""
+    """Return a reader that cuts texts to at most `max_bytes` bytes of UTF-8, at a character boundary; raw lengths stay
+    unchanged. Empty messages are dropped here, because an empty line counts inside a joined one."""
 
     def limited(messages: Messages) -> Messages:
-        # A decoded message has at most three bytes for each raw one: U+FFFD for a byte that is not UTF-8.
+        # A decoded message has at most three bytes per raw byte: U+FFFD for an invalid one.
         if max(messages.lengths) * 3 > max_bytes:
             cut_texts(messages, max_bytes)
         if "" in messages.texts:
@@ -21,7 +21,7 @@ def limit(reader: Reader, max_bytes: int) -> Reader:
 
 
 def cut_texts(messages: Messages, max_bytes: int) -> Messages:
-    """Cut longer texts, and flag them. Return the messages."""
+    """Cut and flag longer texts. Return the messages."""
     if max(map(len, messages.texts), default=0) * 4 <= max_bytes:  # a character has at most four bytes
         return messages
     for index, text in enumerate(messages.texts):

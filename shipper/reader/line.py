@@ -1,8 +1,8 @@
-"""Splits raw bytes into lines and decodes them, with the offset and the raw length of each.
+"""Splits raw bytes into lines and decodes them, with the offset and raw length of each.
 
-The text of a line must not depend on where the reads happened to end, or a second reading would give the same
-offset another text. So of a line that is longer than the limit the same bytes are kept whether it came in one piece or
-in several: a little more than the limit, so that `limit` sees that it is too long, and cuts it.
+The text of a line must not depend on where reads end, or a second reading would give the same offset another text. So
+the same bytes of an oversized line are kept whether it came in one piece or several: a little more than the limit, so
+that `limit` notices and cuts it.
 """
 
 from functools import partial
@@ -13,7 +13,7 @@ from log_shipper.shipper.reader.base import RawFile
 from log_shipper.shipper.reader.codec import MARK_SIZE, ByteOrder, Codec, Utf16, codec_of
 from log_shipper.shipper.reader.stream import Stream
 
-# Bytes kept beyond the limit: a byte order mark (up to 4 bytes), a character that does not fit (4), half a one (3).
+# Bytes kept beyond the limit: a byte order mark (up to 4 bytes), a character that does not fit (4), half of one (3).
 MARGIN = 12
 BYTE_ORDER_MARK = "\ufeff"
 LITTLE_ENDIAN = "utf-16-le"
@@ -21,35 +21,34 @@ UTF8 = codec_of("utf-8", "auto")
 
 
 def build(encoding: str, terminator: LineTerminator, file: RawFile, max_bytes: int) -> "LineReader":
-    """`max_bytes`: the longest message that is kept whole, in bytes of UTF-8. Raises ValueError for a terminator that
-    the encoding does not have."""
+    """Return the reader. `max_bytes`: the maximum message size in bytes of UTF-8. Raises ValueError for a terminator
+    that the encoding does not have."""
     charset = charset_of(encoding)
     if not charset.marked:
         return LineReader(file, max_bytes, codec_of(encoding, terminator))
-    # A stream must not be refused: what was read of it is lost, and cannot be read again with another encoding.
+    # A stream must not be refused: the data read would be lost, and could not be read again with another encoding.
     default = charset.codec or (LITTLE_ENDIAN if isinstance(file, Stream) else "")
     order = ByteOrder(default, terminator, partial(file.head, MARK_SIZE))
     return LineReader(file, max_bytes, Utf16(default or LITTLE_ENDIAN, terminator), order)
 
 
 class LineReader:
-    """Splits at the terminator, which is removed. Bytes that are invalid in the encoding become U+FFFD, and a byte
-    order mark at the start of the file is not part of the first line.
+    """Splits at the terminator, which is removed. Bytes invalid in the encoding become U+FFFD, and a byte order mark at
+    the start of the file is not part of the first line.
 
-    Of a line that is longer than the limit no more than its first bytes are kept while its end is awaited; its raw
-    length is counted in full.
+    Of an oversized line only the first bytes are kept until its end; its raw length is counted in full.
     """
 
     def __init__(self, file: RawFile, max_bytes: int, codec: Codec = UTF8, order: ByteOrder | None = None) -> None:
-        """`order` gives the codec to continue with, once there are bytes to find it by."""
+        """`order` finds the codec to continue with, once there are enough bytes."""
         self._file = file
         self._codec = codec
         self._order = order
         self._size = len(codec.terminator.raw)
         self._keep_bytes = max_bytes * codec.spread + MARGIN
         self._length = 0  # raw bytes of the pending line, whose end was not read yet
-        self._head = b""  # the first of them, as many as are kept
-        self._tail = b""  # the last of them, which may be the beginning of its terminator
+        self._head = b""  # its first bytes, up to the limit
+        self._tail = b""  # its last bytes, perhaps the start of a terminator
 
     pending_since: float | None = None
 
@@ -69,7 +68,7 @@ class LineReader:
         return None
 
     def _drop_mark(self, messages: Messages) -> None:
-        """Remove a byte order mark, also that of the file in which a message continues after a rotation."""
+        """Remove a byte order mark, also that of a file in which a message continues after a rotation."""
         start = self._file.start
         if messages.start <= start and start in messages.offsets:
             index = messages.offsets.index(start)
@@ -100,8 +99,8 @@ class LineReader:
             self._codec, self._order = codec, None
 
     def _end_long_line(self, seen: bytes, offset: int, start: int, last: int) -> Messages:
-        """Return the lines of `seen`, which was read at `offset`. The first one ends a line that began at `start` and
-        is not kept in full; the last terminator is at index `last`."""
+        """Return the lines of `seen`, read at `offset`. The first one ends an oversized line that began at `start`; the
+        last terminator is at index `last`."""
         first = self._codec.terminator.first(seen, offset)
         end = offset + first + self._size
         length = end - start
@@ -115,8 +114,8 @@ class LineReader:
         return messages
 
     def _lines(self, block: bytes, start: int, end: int) -> Messages:
-        """Return the lines of a block. Of a line that came in one piece no more is kept than if it had come in several,
-        because a pattern must see the same text."""
+        """Return the lines of a block. No more of a line is kept than if it had come in pieces, because a pattern must
+        see the same text."""
         lines = self._codec.lines(block, start, end)
         if len(block) > self._keep_bytes:
             for index, length in enumerate(lines.lengths):
@@ -137,7 +136,7 @@ class LineReader:
         self._length, self._head, self._tail = 0, b"", b""
 
     def _end_line(self, messages: Messages) -> None:
-        """End the pending line where the file was cut: it is a message of its own without a terminator."""
+        """End the pending line at a cut: it is a message without a terminator."""
         if self._length:
             whole = self._length <= self._keep_bytes
             text = self._codec.text(self._head, messages.end, whole=whole)
@@ -147,7 +146,7 @@ class LineReader:
 
 
 def _extend(messages: Messages, more: Messages) -> None:
-    """Extend a run by the lines that follow it; they have only texts and flags."""
+    """Append the following lines to a run; they have only texts and flags."""
     count = len(messages.texts)
     messages.flags.update({count + index: flags for index, flags in more.flags.items()})
     messages.texts += more.texts

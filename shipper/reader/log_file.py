@@ -1,8 +1,8 @@
-"""The raw bytes of one open file, from an offset on, as long as it still has the same content.
+"""Reads the raw bytes of an open file from an offset, as long as its content is unchanged.
 
-Each read begins a little before the offset and compares those bytes with what was read before, in the same system
-call: so a truncated file, even one that has grown past the old position since, is noticed before a byte of its new
-content is taken for a continuation of the old.
+Each read begins a little before the offset and compares those bytes with the previous read, in the same system call: so
+a truncated file, even one that has grown past the old position, is noticed before any new content is taken for a
+continuation of the old.
 """
 
 import os
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from log_shipper.shipper.errors import Truncated
 
 READ_SIZE = 256 * 1024
-# A read of short lines is smaller, because each line costs memory beside its bytes, and one read is one batch.
+# Reads of short lines are smaller, because each line costs memory besides its bytes, and one read is one batch.
 READ_LINES = 8192
 FIRST_READ = 2 * READ_LINES
 TAIL_SIZE = 256
@@ -20,7 +20,7 @@ Pread = Callable[[int, int, int], bytes]
 
 
 class LogFile:
-    """Reads forward from `offset`, at most `READ_SIZE` bytes at a time, and stops at each of `cuts` on the way."""
+    """Reads forward from `offset`, at most `READ_SIZE` bytes at a time, and stops at each of `cuts`."""
 
     start = 0
     busy = False
@@ -56,7 +56,7 @@ class LogFile:
         return os.fstat(self.fd).st_size == self.offset
 
     def require_complete(self) -> None:
-        pass  # a plain file has no end that could be missing
+        pass  # a plain file always has its end
 
     def head(self, length: int) -> bytes:
         return os.pread(self.fd, length, 0)
@@ -69,7 +69,7 @@ class LogFile:
         self._cuts.insert(0, self.offset)
 
     def take_cut(self) -> bool:
-        """True if the bytes read so far end at a cut; true once for each cut."""
+        """Return True, once per cut, if the bytes read so far end at one."""
         if self._cuts and self._cuts[0] == self.offset:
             del self._cuts[0]
             return True

@@ -1,4 +1,4 @@
-"""The pending message of the multiline reader, whose lines are still being joined."""
+"""The pending message of the multiline reader."""
 
 from bisect import bisect_right
 from collections.abc import Collection, Sequence
@@ -8,15 +8,15 @@ from log_shipper.shipper.event import MULTILINE, TRUNCATED, Doc, Messages, add_f
 
 WAITING_BYTES = 4 * 1024 * 1024
 TIME = ("@timestamp",)
-TEXTS_APART = 4096  # short lines cost far more than their characters as long as each is a text of its own
+TEXTS_APART = 4096  # short lines cost far more than their characters while each is a separate text
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much of a message is kept: at most `lines` lines, and of those only lines that begin before about its byte
-    `max_bytes`. The limit behind this reader cuts the last of them: lines are dropped here only to save memory.
-    `waiting`: how many bytes may wait behind interleaved messages until the pending one is ended as it is. `of_first`:
-    members of documents that count of the first line alone, even if that has none."""
+    """How much of a message is kept: at most `lines` lines, and only lines that begin before about byte `max_bytes`.
+    The limit behind this reader cuts the last one: lines are dropped here only to save memory. `waiting`: the bytes
+    that may wait behind interleaved messages before the pending one is ended. `of_first`: members taken from the
+    document of the first line only, even if it lacks them."""
 
     lines: int
     max_bytes: int
@@ -26,12 +26,12 @@ class Limits:
 
 
 class Open:
-    """A pending message. `start` and `end` are the offsets of its raw bytes so far, `lines` is the number of its lines,
-    dropped ones included.
+    """A pending message. `start` and `end`: offsets of its raw bytes so far; `lines`: its number of lines, including
+    dropped ones.
 
-    As in Filebeat, empty lines at its beginning count but add nothing to the text. A dropped line adds nothing to the
-    document either, nor does a line that begins beyond `max_bytes` of the raw bytes: the text of a line with a document
-    may be short, so its length does not bound the documents.
+    As in Filebeat, leading empty lines count but add nothing to the text. A dropped line adds nothing to the document
+    either, nor does a line that begins beyond `max_bytes` of the raw bytes: lines with a document may have short texts,
+    which would not bound the documents.
     """
 
     __slots__ = ("_doc", "_flags", "_joined", "_limits", "_size", "_texts", "end", "lines", "start")
@@ -48,7 +48,7 @@ class Open:
         self.lines = 0
 
     def add(self, lines: Messages, start: int, end: int) -> None:
-        """Add the lines of these indices."""
+        """Add the lines with these indices."""
         if start == end:
             return
         if not self.lines:
@@ -85,7 +85,7 @@ class Open:
             joined.documents()[-1] = self._doc
 
     def _keep(self, texts: list[str]) -> int:
-        """Keep the texts that are within the limit of bytes; return how many."""
+        """Keep the texts within the byte limit; return how many."""
         gap = len(self._limits.separator)
         if self._size + sum(map(len, texts)) + gap * len(texts) < self._limits.max_bytes:
             self._extend(texts)
@@ -124,7 +124,7 @@ class Open:
 
 
 def _merge(into: Doc, doc: Doc) -> None:
-    """Merge `doc` into `into`, member by member; its values win. Without recursion: a document may be deep."""
+    """Merge `doc` into `into`, member by member; its values win. Not recursive: a document may be deep."""
     pairs = [(into, doc)]
     while pairs:
         into, doc = pairs.pop()

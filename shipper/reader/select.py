@@ -1,5 +1,5 @@
-"""Drops messages by their text: `include_lines` and `exclude_lines` at the end of the chain, the parser
-`include_message` in the middle of it."""
+"""Selects messages by text: `include_lines` and `exclude_lines` at the end of the chain, the parser `include_message`
+within it."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -12,8 +12,8 @@ Find = Callable[[Iterable[str]], list[bool]]
 
 
 def select(reader: Reader, include: Sequence[str], exclude: Sequence[str], metrics: Metrics) -> Reader:
-    """Return a reader of the messages that match one of `include`, or of all if there are none, except those that match
-    one of `exclude`. The raw bytes of dropped messages still count in their run."""
+    """Return a reader of the messages that match one of `include` (all if empty) and none of `exclude`. Raw bytes of
+    dropped messages still count in their run."""
     included: Find | None = column_searcher(include) if include else None
     excluded: Find | None = column_searcher(exclude) if exclude else None
 
@@ -35,7 +35,7 @@ def select(reader: Reader, include: Sequence[str], exclude: Sequence[str], metri
 
 
 def _events(messages: Messages) -> int:
-    """Return the number of messages that are not empty."""
+    """Return the number of non-empty messages."""
     if messages.docs is None:
         return len(messages.texts) - messages.texts.count("")
     return sum(1 for text, doc in zip(messages.texts, messages.docs, strict=True) if text or doc)

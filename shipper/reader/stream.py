@@ -1,17 +1,17 @@
-"""The raw bytes of standard input, a pipe, a terminal or something else: read once, in the order in which they come."""
+"""Reads the raw bytes of standard input, a pipe, a terminal or the like: once, in order."""
 
 import io
 import os
 import select
 
-# The capacity of a pipe. One read is one batch, and short lines cost memory beside their bytes.
+# The capacity of a pipe. One read is one batch, and short lines cost memory besides their bytes.
 READ_SIZE = 64 * 1024
 
 
 class Stream:
     """Reads forward as `LogFile` does. `offset` counts from the first byte read here.
 
-    What was read cannot be read again, so nothing can be confirmed by its bytes either.
+    The data cannot be read again, so it cannot be verified by its bytes either.
     """
 
     start = 0
@@ -28,13 +28,13 @@ class Stream:
 
     @property
     def complete(self) -> bool:
-        """True if the stream has ended, and `take_cut` has reported it."""
+        """Return True if the stream has ended, and `take_cut` has reported it."""
         return self._at_end and not self._cut
 
     def next(self) -> bytes:
-        """Return the next bytes; empty when there are none for now, or no more. Never blocks. Raises OSError, after
-        which the stream has ended too: a pipe does not recover, and a second try could lose bytes silently."""
-        # Not O_NONBLOCK: it belongs to the open file, which the other programs at the same terminal share.
+        """Return the next bytes; empty if there are none for now, or no more. Never blocks. Raises OSError, after which
+        the stream has ended too: a pipe does not recover, and a retry could lose bytes silently."""
+        # Not O_NONBLOCK: it belongs to the open file, which other programs at the same terminal share.
         if self._at_end or not self._poll.poll(0):
             return b""
         try:
@@ -57,13 +57,13 @@ class Stream:
         self._cut = True
 
     def take_cut(self) -> bool:
-        """True once, when the stream has ended: an unterminated line there is a whole line. Only a read that returns
-        nothing detects the end, so this must be called after such a read too."""
+        """Return True, once, when the stream has ended: an unterminated line there is complete. Must also be called
+        after an empty read, which detects the end."""
         cut, self._cut = self._cut, False
         return cut
 
     def require_complete(self) -> None:
-        pass  # where a stream ends is all there is to it
+        pass  # a stream is complete wherever it ends
 
     def _end(self) -> None:
         self._at_end = self._cut = True

@@ -23,10 +23,10 @@ from log_shipper.shipper.errors import TooManyTaps
 from log_shipper.shipper.tap.tap import MAX_RATE, Subscription, Tap, Wanted
 
 COUNTS_INTERVAL = 1.0  # seconds
-WAIT = 0.25  # seconds after which the server looks whether the client has left
+WAIT = 0.25  # seconds between checks whether the client has left
 MAX_TARGETS = 1000
-MAX_LISTED = 10  # inputs, and files
-MAX_EXAMINED = 20  # targets that are compared with each open file
+MAX_LISTED = 10  # of inputs and of files
+MAX_EXAMINED = 20  # targets compared with each open file
 TEXT = "text/plain; charset=utf-8"
 JSON = "application/json"
 LINES = "application/x-ndjson"
@@ -34,21 +34,21 @@ LINES = "application/x-ndjson"
 
 @dataclass(frozen=True, slots=True)
 class Tappable:
-    """Of which events may come: the inputs by their ids, each with its paths, and the paths of open files."""
+    """Possible sources of events: inputs by id, with their paths, and the paths of open files."""
 
     inputs: Mapping[str, Sequence[str]]
     files: Sequence[str]
 
     def is_known(self, target: str) -> bool:
-        """True for an input, a path of one, a file that it reads when there is new data, and an open file."""
+        """Return True for an input, one of its paths, a file it would read, and an open file."""
         if target in self.inputs or any(map(partial(Wanted([target]).includes, ""), self.files)):
             return True
         return any(paths and Wanted(paths).includes("", target) for paths in self.inputs.values())
 
 
 def tap_route(tap: Tap, clock: Clock) -> Handler:
-    """Return the handler for the socket in path.data: events are as confidential as the files, and whoever opens
-    another endpoint to others, as a proxy does, must not open this."""
+    """Return the handler for the socket in path.data: events are as confidential as the files, and exposing another
+    endpoint, for example by a proxy, must not expose this."""
 
     def answer(request: Request) -> Response:
         try:
@@ -64,7 +64,7 @@ def tap_route(tap: Tap, clock: Clock) -> Handler:
 
 
 def no_tap(_: Request) -> Response:
-    """Answer in the place of the other at all endpoints but that socket."""
+    """Refuse, at all endpoints except the socket."""
     return _refusal(403, "/tap is served on shipper.sock in path.data only: events are as confidential as the files")
 
 
@@ -94,7 +94,7 @@ def _refusal(status: int, text: str) -> Response:
 
 
 def _targets(query: Mapping[str, str]) -> list[str]:
-    """Raises ValueError."""
+    """Return the targets of a request. Raises ValueError."""
     try:
         targets = json.loads(query.get("targets", "[]"))
     except ValueError:
@@ -109,7 +109,7 @@ def _targets(query: Mapping[str, str]) -> list[str]:
 
 
 def _rate(query: Mapping[str, str]) -> float:
-    """Raises ValueError."""
+    """Return the rate of a request. Raises ValueError."""
     problem = f"rate must be a number of events a second above 0 and up to {MAX_RATE:g}"
     try:
         rate = float(query.get("rate", "10"))
@@ -121,8 +121,8 @@ def _rate(query: Mapping[str, str]) -> float:
 
 
 class Lines(Iterator[bytes]):
-    """Used by a thread of the server. Empty while there is nothing to send; `close` ends the subscription, also if
-    nothing was read."""
+    """The response. Used by a thread of the server. Empty while there is nothing to send; `close` ends the
+    subscription, even if nothing was read."""
 
     def __init__(self, tap: Tap, subscription: Subscription, clock: Clock) -> None:
         self._tap = tap
@@ -148,5 +148,5 @@ class Lines(Iterator[bytes]):
 
 
 def _line(value: object) -> bytes:
-    # As ASCII: a file's name may have bytes that are not UTF-8.
+    # As ASCII: a file name may have bytes that are not UTF-8.
     return json.dumps(value, separators=(",", ":")).encode() + b"\n"

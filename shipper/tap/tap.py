@@ -1,11 +1,10 @@
 """A sample of the events that are handed to the output, for `shipper tap`.
 
-While no one taps, all that it costs is that the publisher looks at its `observer`, which is None, once a batch. A tap
-is a *subscription*: the reading thread encodes the few events that are due, and puts them into the bounded queue of
-the subscription. It never waits: what a slow reader has no room for is dropped and counted. A thread of the server
-takes them out.
+While no one taps, the publisher only checks its `observer`, which is None, once per batch. A tap is a *subscription*:
+the reading thread encodes the few due events, and puts them into the subscription's bounded queue. It never waits:
+events for which a slow reader has no room are dropped and counted. A thread of the server takes them out.
 
-The events are encoded by a codec of the tap's own, from a copy of the batch: nothing of the real one is touched.
+The tap encodes a copy of the batch with its own codec: the real one is not touched.
 """
 
 import math
@@ -27,14 +26,14 @@ MAX_TAPS = 4
 MAX_RATE = 100.0  # events a second
 QUEUE_EVENTS = 256
 QUEUE_BYTES = 4 * 1024 * 1024
-BYTES_A_SECOND = 1024 * 1024  # that are encoded for one tap: beyond it, large events are dropped
-ABANDONED = 60.0  # seconds without a reader, after which a subscription ends
+BYTES_A_SECOND = 1024 * 1024  # encoded per tap: beyond it, large events are dropped
+ABANDONED = 60.0  # seconds without a reader after which a subscription ends
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """The events since the subscription began: `matching` were sent and are of the wanted inputs and files, `others`
-    were sent and are not; `dropped` were due to be shown, and there was no room."""
+    """Events since the subscription began: `matching` were sent and selected, `others` were sent and not selected;
+    `dropped` were due to be shown without room."""
 
     matching: int
     others: int
@@ -42,13 +41,13 @@ class Counts:
 
 
 class Observed(Protocol):
-    """The part of the publisher that is used."""
+    """The used part of the publisher."""
 
     observer: Callable[[Batch], None] | None
 
 
 class Wanted:
-    """Inputs by their ids and files by their paths or globs; all events if there is none of these."""
+    """Inputs by id and files by path or glob; all events if there are none."""
 
     def __init__(self, targets: Sequence[str]) -> None:
         self._targets = frozenset(targets)
@@ -67,12 +66,12 @@ class Wanted:
 def _pattern(target: str) -> PathPattern | None:
     try:
         return parse(target, recursive=True) if target.startswith("/") else None
-    except ValueError:  # a file's name that is no valid glob
+    except ValueError:  # a file name that is not a valid glob
         return None
 
 
 class Allowance:
-    """So much a second, of which at most a second's worth is saved up; what is taken may exceed it once."""
+    """A rate limit with a burst of at most a second; an amount taken may exceed it once."""
 
     def __init__(self, rate: float, now: float) -> None:
         self._rate = rate
@@ -90,7 +89,7 @@ class Allowance:
 
 
 class Subscription:
-    """`offer` is called by the reading thread only, `take` by one other thread."""
+    """`offer` is called by the reading thread, `take` by one other thread."""
 
     def __init__(self, wanted: Wanted, rate: float, clock: Clock, chance: Random) -> None:
         now = clock.monotonic()
@@ -114,7 +113,7 @@ class Subscription:
         return self._clock.monotonic() - self._taken_at > ABANDONED
 
     def offer(self, batch: Batch, records: Records) -> None:
-        """Queue the events of the batch that are due. Does not block."""
+        """Queue the due events of the batch. Does not block."""
         if not self._wanted.includes(batch.source.input_id, batch.source.path):
             self._others += batch.events
             return
@@ -140,7 +139,7 @@ class Subscription:
             self._queue.put(sample)
 
     def take(self, timeout: float) -> Sample | None:
-        """Return the next event; None if there is none within so many seconds."""
+        """Return the next event; None if there is none within `timeout` seconds."""
         self._taken_at = self._clock.monotonic()
         try:
             sample = self._queue.get(timeout=timeout)
@@ -151,7 +150,7 @@ class Subscription:
 
 
 class Tap:
-    """`make_records` is called at the first subscription. `subscribe`, `unsubscribe` and `close` may be called from any
+    """`make_records` is called at the first subscription. `subscribe`, `unsubscribe` and `close` are callable from any
     thread."""
 
     def __init__(
@@ -167,7 +166,7 @@ class Tap:
         self._is_closed = False
 
     def subscribe(self, wanted: Wanted, rate: float) -> Subscription:
-        """Raises TooManyTaps."""
+        """Add a subscription. Raises TooManyTaps."""
         with self._lock:
             self._set([subscription for subscription in self._subscriptions if not subscription.is_abandoned])
             if self._is_closed:

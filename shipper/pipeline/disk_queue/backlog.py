@@ -1,4 +1,4 @@
-"""The batches that are on disk only, and are read back in their order."""
+"""The batches that are only on disk, and are read back in order."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ logger = logging.getLogger(__name__)
 
 
 class Backlog:
-    """Used by the reading thread. `frames`, `events` and `bytes` (of messages) are what is on disk only: all frames
-    from the first of them to the newest. `lost` counts what cannot be read."""
+    """Used by the reading thread. `frames`, `events` and `bytes` (of messages) count data that is only on disk: all
+    frames from the first of them to the newest. `lost` counts unreadable data."""
 
     def __init__(self, files: SegmentFiles, store: SegmentStore, waiting: Waiting, lost: Lost) -> None:
         self.frames = waiting.frames
@@ -36,12 +36,12 @@ class Backlog:
         self._offset = waiting.offset
         self._scan: FrameScan | None = None
         self._gaps = Gaps(lost, waiting.number)
-        self._least = 0  # the lowest sequence number that the next frame may have
-        self._last = waiting.last  # the sequence number of the last frame, and the number of the first event behind it
+        self._least = 0  # the minimum sequence number of the next frame
+        self._last = waiting.last  # the sequence number of the last frame, and the number of the first event after it
         self._following = waiting.following
 
     def add(self, entry: Entry) -> None:
-        """Add a batch that is on disk, and that memory does not keep."""
+        """Add a batch that is on disk and not kept in memory."""
         place = entry.place
         assert place is not None, "it is on disk"
         if not self.frames:
@@ -53,8 +53,8 @@ class Backlog:
         self._last, self._following = entry.sequence, place.following
 
     def next(self, resolve: Callable[[], None]) -> tuple[Frame, Batch] | None:
-        """Return the next batch with its frame; None if there is none left. What is damaged is counted as lost and
-        passed over. Raises OSError."""
+        """Return the next batch with its frame; None if none is left. Damaged data is counted as lost and skipped.
+        Raises OSError."""
         while self.frames:
             item = self._next_item()
             if item is None:
@@ -65,9 +65,9 @@ class Backlog:
             else:
                 frame, content = item
                 if frame.sequence < self._least:
-                    continue  # of a segment that is a copy: it was not counted
+                    continue  # of a duplicated segment: it was not counted
                 if frame.sequence > self._last:
-                    self._give_up()  # this one is in memory yet
+                    self._give_up()  # still in memory
                     break
                 self._least = frame.sequence + 1
                 self.events -= self._gaps.passed(frame, 0, frame.number)
@@ -84,13 +84,13 @@ class Backlog:
         while self._segment is not None:
             segment = self._segment
             if self._offset < segment.end:
-                # It may have grown since it was read last; a scan has a fixed end.
+                # The segment may have grown; a scan has a fixed end.
                 if self._scan is None or self._scan.offset != self._offset or self._scan.end != segment.end:
                     read_at = partial(self._files.read_at, segment.path)
                     self._scan = FrameScan(read_at, segment.seed, self._offset, segment.end)
                 try:
                     item = self._scan.next()
-                except FileNotFoundError:  # removed by someone: what is behind it must not wait forever
+                except FileNotFoundError:  # removed by someone: later data must not wait forever
                     start, self._offset, self._scan = self._offset, segment.end, None
                     return Damage(start, segment.end)
                 self._offset = self._scan.offset
@@ -109,7 +109,7 @@ class Backlog:
             self._empty()
 
     def _give_up(self) -> None:
-        """Nothing is left although frames were counted: they are damaged or missing."""
+        """Give up the remaining frames: they are damaged or missing."""
         self._gaps.close(0, self._following)
         self._empty()
 

@@ -1,8 +1,9 @@
-"""A batch as bytes, and back: what the output needs of it, so that a record is the same however long it waited.
+"""Encodes a batch as bytes, and decodes it: all that the output needs, so that a record is the same however long it
+waited.
 
-Sections, each behind its length in bytes: the source (JSON), facts of the batch (JSON), the length of each text in
-characters, offsets, raw lengths, documents (JSON, empty without any), the texts, one behind the other. Numbers of a
-column are little-endian: 4 bytes for the lengths of texts, else 8. Lone surrogates of texts and paths survive.
+Sections, each preceded by its length in bytes: the source (JSON), facts of the batch (JSON), the length of each text in
+characters, offsets, raw lengths, documents (JSON, or empty), the concatenated texts. Numbers of a column are
+little-endian: 4 bytes for text lengths, else 8. Lone surrogates of texts and paths survive.
 """
 
 from __future__ import annotations
@@ -24,16 +25,16 @@ from log_shipper.shipper.pipeline.disk_queue.frames import PLAIN, ZSTD
 
 LEVEL = 1
 _SIZE = struct.Struct("<Q")
-_BY_JSON = b" "  # what only `json` reads as it was begins with it
-_MAX_SOURCES = 1024  # that are kept, so that what is constant for a file is encoded once for it
+_BY_JSON = b" "  # the prefix of values that only `json` reads unchanged
+_MAX_SOURCES = 1024  # kept, so that constants of a file are encoded once
 
 
 class _HasDeleted(Exception):
-    """Raised by orjson's callback where a document has a member that is DELETED."""
+    """Raised by orjson's callback for a document with a DELETED member."""
 
 
 def encoded(batch: Batch) -> bytes:
-    """Return the batch as bytes. Any thread may call it: nothing changes a batch that is in the queue."""
+    """Return the batch as bytes. Callable from any thread: a queued batch does not change."""
     messages = batch.messages
     facts: dict[str, Any] = {
         "start": messages.start,
@@ -61,7 +62,7 @@ def _source(source: Source, constants: Constants) -> bytes:
 
 
 def _documents(docs: list[Doc]) -> tuple[bytes, list[list[Any]]]:
-    """Return the documents as JSON, and the names of the members that are DELETED, by index."""
+    """Return the documents as JSON, and the names of DELETED members, by index."""
     try:
         return _json(docs), []
     except _HasDeleted:
@@ -79,7 +80,7 @@ def _json(values: dict[str, Any] | list[Any]) -> bytes:
         is_deep = "ecursion" in str(error)
     try:
         if not is_deep:
-            # Surrogates and numbers of more than 64 bits survive in it.
+            # It preserves surrogates and numbers of more than 64 bits.
             return _BY_JSON + json.dumps(values, default=_text_of, separators=(",", ":")).encode("ascii")
     except (TypeError, RecursionError):
         pass
@@ -106,14 +107,13 @@ def _column(kind: str, numbers: Iterable[int]) -> bytes:
 
 
 class Decoder:
-    """Makes batches of what `encoded` returned. Batches of one file share their source, and the encoder's work on
-    it."""
+    """Decodes batches. Batches of one file share their source, and the encoder's work on it."""
 
     def __init__(self) -> None:
         self._sources: dict[bytes, Source] = {}
 
     def batch(self, data: bytes, resolve: Callable[[], None]) -> Batch:
-        """Raises ValueError for what is not a batch."""
+        """Return the batch of these bytes. Raises ValueError."""
         try:
             return self._batch(data, resolve)
         except (IndexError, KeyError, TypeError, ValueError, struct.error) as error:
@@ -137,7 +137,7 @@ class Decoder:
         return Batch(self._source(source), messages, facts["time"], resolve, facts["grown"])
 
     def file_end(self, data: bytes) -> tuple[str, int]:
-        """Return the file id of a batch, and where it ends."""
+        """Return the file id of a batch, and its end."""
         source, head, *_ = _sections(data)
         return self._source(source).file_id, _value(head)["end"]
 

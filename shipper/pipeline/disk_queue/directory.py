@@ -1,4 +1,4 @@
-"""The directory of the queue: its id, its lock, and what is wrong with it in words."""
+"""The directory of the queue: its id, its lock, and its errors as messages."""
 
 import logging
 import os
@@ -20,8 +20,8 @@ MAX_ID_BYTES = 1024
 
 
 def open_directory(directory: Path, stack: ExitStack) -> str:
-    """Make the directory where it is missing, keep other agents out until the stack is closed, and return the id of the
-    queue. Raises OSError, Misplaced."""
+    """Create the directory if it is missing, lock it until the stack is closed, and return the id of the queue. Raises
+    OSError, Misplaced."""
     make_directory(directory, 0o750, owned_as_parent=True)
     _lock(directory, stack)
     return _id_of(directory)
@@ -47,7 +47,7 @@ def translated(directory: Path) -> Iterator[None]:
 
 
 def _lock(directory: Path, stack: ExitStack) -> None:
-    """Keep other agents out until the stack is closed. Raises OSError, Misplaced."""
+    """Lock the directory against other agents until the stack is closed. Raises OSError, Misplaced."""
     descriptor = open_plain(directory / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
     stack.callback(os.close, descriptor)
     if refusal := lock_exclusively(descriptor, directory / LOCK):
@@ -60,7 +60,7 @@ def _lock(directory: Path, stack: ExitStack) -> None:
 
 
 def _id_of(directory: Path) -> str:
-    """Return the id of the queue, which is made with it."""
+    """Return the id of the queue, created with it."""
     path = directory / ID
     text = read_file(path, MAX_ID_BYTES).decode("ascii", "replace").strip() if path.exists() else ""
     if len(text) == 32 and not text.strip("0123456789abcdef"):

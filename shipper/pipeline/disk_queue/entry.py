@@ -1,4 +1,4 @@
-"""A batch on its way through the queue on disk."""
+"""Batches on their way through the queue on disk."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from log_shipper.shipper.pipeline.queue import MemoryQueue
 
 @dataclass(slots=True, eq=False)
 class Entry:
-    """`release`: resolves the batch for its source, once it is delivered or on disk; calling it again does nothing.
-    `due`: monotonic time at which it is to be written unless it is delivered. `reservation`: of its room in memory,
-    while it is kept back; else None. `place`: where it is on disk; None while it is not."""
+    """`release` resolves the batch for its source, once it is delivered or on disk; calling it again does nothing.
+    `due`: monotonic time at which it is written unless delivered. `reservation`: its room in memory, while it is kept
+    back. `place`: where it is on disk, if it is."""
 
     sequence: int
     batch: Batch
@@ -28,7 +28,7 @@ class Entry:
 
 
 class KeptBack:
-    """Batches that wait in memory, in order, until the output or the disk has them."""
+    """Batches that wait in memory, in order, for the output or the disk."""
 
     def __init__(self, memory: MemoryQueue) -> None:
         self.entries: deque[Entry] = deque()
@@ -42,7 +42,7 @@ class KeptBack:
         self.entries.append(entry)
 
     def take(self) -> Entry:
-        """Take out the first one."""
+        """Remove and return the first entry."""
         entry = self.entries.popleft()
         reservation, entry.reservation = entry.reservation, None
         self._memory.release(reservation)

@@ -1,4 +1,4 @@
-"""What the monitor shows of the queue on disk."""
+"""The monitor's view of the queue on disk."""
 
 from log_shipper.shipper.metrics import DiskQueueFigures
 from log_shipper.shipper.pipeline.disk_queue.backlog import Backlog
@@ -7,7 +7,7 @@ from log_shipper.shipper.pipeline.disk_queue.writer import SegmentWriter
 
 
 def figures_of(writer: SegmentWriter, backlog: Backlog) -> DiskQueueFigures:
-    """Any thread may ask."""
+    """Return the state of the queue. Callable from any thread."""
     watermark = OK if writer.watermarks is None else writer.watermarks.level
     return DiskQueueFigures(
         bytes=writer.store.bytes,

@@ -1,4 +1,4 @@
-"""The queue's door to the disk. The tests have another one, a disk that crashes between any two operations."""
+"""The queue's door to the disk. Tests have another one: a disk that crashes between any two operations."""
 
 import os
 from contextlib import closing, suppress
@@ -11,28 +11,28 @@ FILE_MODE = 0o600
 
 
 class SegmentFiles(Protocol):
-    """Every method may block on the disk, and raise OSError and Misplaced."""
+    """File operations. Each may block on the disk, and raise OSError and Misplaced."""
 
     def sizes(self, directory: Path) -> dict[str, int]:
-        """Return the files in the directory by name, with their size in bytes."""
+        """Return the sizes of the files in the directory, by name."""
 
     def open(self, path: Path, fresh: bool = False) -> File:
-        """Open for appending; with `fresh`, a new and empty file."""
+        """Open for appending; with `fresh`, a new empty file."""
 
     def read_at(self, path: Path, offset: int, size: int) -> bytes:
-        """Return so many bytes of the file, fewer at its end. It stays open for the next call. For one thread."""
+        """Return bytes of the file, fewer at its end. It stays open for the next call. Used by one thread."""
 
     def stop_reading(self) -> None:
-        """Close what was read last: a file that is removed keeps its space until then."""
+        """Close the file read last: a removed file keeps its space until then."""
 
     def unlink(self, path: Path) -> None: ...
 
     def fsync_dir(self, directory: Path) -> None:
-        """Make the names that were created and removed so far survive a power failure."""
+        """Make created and removed names survive a power failure."""
 
 
 class _OpenFile:
-    """The descriptor that was read last: the next read is mostly of the same file."""
+    """The descriptor used last: the next read is usually of the same file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -52,13 +52,13 @@ class SegmentDisk:
         sizes = {}
         with os.scandir(directory) as entries:
             for entry in entries:
-                with suppress(FileNotFoundError):  # a symlink that leads nowhere is no file of ours
+                with suppress(FileNotFoundError):  # a dangling symlink is not our file
                     sizes[entry.name] = entry.stat().st_size
         return sizes
 
     def open(self, path: Path, fresh: bool = False) -> DiskFile:
         if fresh:
-            path.unlink(missing_ok=True)  # not emptied: it could be a symlink to, or a name of, someone else's file
+            path.unlink(missing_ok=True)  # not truncated: it could be a link to someone else's file
             make_directory(path.parent, 0o750, owned_as_parent=True)  # it may have been removed
         flags = os.O_WRONLY | os.O_APPEND | (os.O_CREAT | os.O_EXCL if fresh else 0)
         return DiskFile(open_plain(path, flags, FILE_MODE))
@@ -86,7 +86,7 @@ class SegmentDisk:
 
 
 def fsync_file(files: SegmentFiles, path: Path, size: int | None = None) -> None:
-    """Put a file on disk that another process may have written, cut off behind `size` bytes. Raises OSError."""
+    """Fsync a file that another process may have written, truncated to `size` bytes. Raises OSError."""
     with closing(files.open(path)) as file:
         if size is not None:
             file.truncate(size)
@@ -94,6 +94,6 @@ def fsync_file(files: SegmentFiles, path: Path, size: int | None = None) -> None
 
 
 def remove_quietly(files: SegmentFiles, path: Path) -> None:
-    """Remove a file that nothing relies on."""
+    """Remove an unneeded file, ignoring errors."""
     with suppress(OSError):
         files.unlink(path)

@@ -1,18 +1,18 @@
-"""A segment's bytes: a header, and frames, of which each is one batch.
+r"""The bytes of a segment: a header, and frames, each of which is one batch.
 
     header   b"shqsegm1", version, seed, number of the next event, checksum
-    frame    b"\xf5shq", checksum of what follows, length and kind of the payload, checksum of the payload, sequence
-             number, synced, events and messages' bytes of the batch, number of its first event; payload
+    frame    b"\xf5shq", checksum of the rest of the header, length and kind of the payload, checksum of the payload,
+             sequence number, synced, events and message bytes of the batch, number of its first event; payload
 
-All integers are little-endian; checksums are xxh3 with the seed of the queue, so that no text of a log can contain what
-passes for a frame.
+All integers are little-endian; checksums are xxh3 with the seed of the queue, so that no log text can contain a valid
+frame.
 
-Events are numbered in the order in which they are written, over all segments of a queue and all processes. So two
-frames show how many events were between them, whatever happened to the bytes and files in between. Events before
-`synced` were on disk (fsync) when the frame was written: one of them that is missing is lost by damage, and what is
-missing behind the `synced` of all frames may be what a crash left of frames that nobody relied on, a torn tail.
+Events are numbered in the order of writing, over all segments of a queue and all processes. So two frames show how many
+events were between them, whatever happened to the bytes and files in between. Events before `synced` were on disk
+(fsync) when the frame was written: if one of them is missing, it is lost by damage. Events missing behind the `synced`
+of all frames may belong to frames that a crash left and nobody relied on: a torn tail.
 
-A frame stands alone: damage to one costs no other. What is behind it is found by the next frame's first bytes.
+A frame stands alone: damage to one does not affect others. After damage, the next frame is found by its magic bytes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ZSTD = 1
 
 _HEADER = struct.Struct("<8sIQQ")
 _SUM = struct.Struct("<Q")
-_FRAME = struct.Struct("<IIQQQIQQ")  # behind the first bytes and the checksum of these
+_FRAME = struct.Struct("<IIQQQIQQ")  # after the magic bytes and the checksum
 HEADER_SIZE = _HEADER.size + _SUM.size
 FRAME_SIZE = len(FRAME_MAGIC) + _SUM.size + _FRAME.size
 _WINDOW = 256 * 1024  # bytes that are read at once
@@ -41,11 +41,11 @@ ReadAt = Callable[[int, int], bytes]
 
 
 class DamagedHeader(Exception):
-    """Raised where a segment does not begin with a header."""
+    """Raised when a segment does not begin with a header."""
 
 
 class ForeignVersion(Exception):
-    """Raised for a segment that another release wrote in another form."""
+    """Raised for a segment in the format of another release."""
 
     def __init__(self, version: int) -> None:
         self.version = version
@@ -54,7 +54,7 @@ class ForeignVersion(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SegmentHeader:
-    """`number`: of the event that was the next when the segment was begun. All before it were on disk."""
+    """`number`: of the next event when the segment was begun. All earlier events were on disk."""
 
     seed: int
     number: int
@@ -65,7 +65,7 @@ class SegmentHeader:
 
 
 def read_header(data: bytes) -> SegmentHeader:
-    """Return the header that these bytes begin with. Raises DamagedHeader, ForeignVersion."""
+    """Return the header at the start of these bytes. Raises DamagedHeader, ForeignVersion."""
     head = data[: _HEADER.size]
     if len(data) < HEADER_SIZE or not head.startswith(MAGIC):
         raise DamagedHeader
@@ -79,8 +79,8 @@ def read_header(data: bytes) -> SegmentHeader:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A frame's header. `offset`: where the frame begins in its segment; `raw_bytes`: of the messages, as they were
-    read; `number`: of its first event."""
+    """A frame header. `offset`: where the frame begins in its segment; `raw_bytes`: of the messages as read; `number`:
+    of its first event."""
 
     offset: int
     length: int  # of the payload
@@ -98,13 +98,13 @@ class Frame:
 
     @property
     def following(self) -> int:
-        """Return the number of the first event behind the frame's."""
+        """Return the number of the first event after the frame."""
         return self.number + self.events
 
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """Bytes of a segment that are no frame."""
+    """Bytes of a segment that are not a frame."""
 
     offset: int
     end: int
@@ -112,7 +112,7 @@ class Damage:
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """What is in a frame; `content` as it is stored, so compressed if `kind` says so."""
+    """The payload of a frame; `content` as stored, compressed if `kind` says so."""
 
     sequence: int
     events: int
@@ -122,7 +122,7 @@ class Payload:
 
     @property
     def size(self) -> int:
-        """Return how many bytes the frame takes."""
+        """Return the size of the frame, in bytes."""
         return FRAME_SIZE + len(self.content)
 
     def written(self, seed: int, synced: int, number: int) -> bytes:
@@ -134,7 +134,7 @@ class Payload:
 
 
 def read_frame(data: bytes, offset: int, seed: int) -> Frame | None:
-    """Return the frame whose header these bytes of a segment, from `offset` on, are; None if they are none."""
+    """Return the frame whose header these bytes are, at `offset` of a segment; None if they are not one."""
     if len(data) < FRAME_SIZE or not data.startswith(FRAME_MAGIC):
         return None
     rest = data[FRAME_SIZE - _FRAME.size : FRAME_SIZE]
@@ -144,13 +144,12 @@ def read_frame(data: bytes, offset: int, seed: int) -> Frame | None:
 
 
 def is_whole(frame: Frame, content: bytes, seed: int) -> bool:
-    """True if this is the payload of the frame."""
+    """Return True if this is the payload of the frame."""
     return len(content) == frame.length and xxh3_64_intdigest(content, seed) == frame.checksum
 
 
 class FrameScan:
-    """Reads a segment's frames from an offset on, up to `end`, in order. `offset` is where the next one is looked
-    for."""
+    """Reads the frames of a segment in order, from an offset up to `end`. `offset`: where the next one is expected."""
 
     def __init__(self, read_at: ReadAt, seed: int, offset: int, end: int) -> None:
         self.offset = offset
@@ -161,12 +160,12 @@ class FrameScan:
         self._window_at = 0
 
     def __iter__(self) -> Iterator[tuple[Frame, bytes] | Damage]:
-        """Yield each frame with its payload, and each damage. Raises OSError; the scan may then be continued."""
+        """Yield each frame with its payload, and each damage. Raises OSError; the scan may continue afterwards."""
         while self.offset < self.end:
             yield self.next()
 
     def next(self) -> tuple[Frame, bytes] | Damage:
-        """Return the next frame, or the damage that is in its place. Raises OSError."""
+        """Return the next frame, or the damage in its place. Raises OSError."""
         start = self.offset
         frame = self._frame_at(start)
         if frame is not None:
@@ -174,7 +173,7 @@ class FrameScan:
             self.offset = frame.end
             if is_whole(frame, content, self._seed):
                 return frame, content
-            return Damage(start, frame.end)  # its header is right, so what follows is where it says
+            return Damage(start, frame.end)  # its header is right, so the next frame is where it says
         following = self._next_frame(start + 1)
         self.offset = self.end if following is None else following.offset
         return Damage(start, self.offset)
@@ -190,7 +189,7 @@ class FrameScan:
                 place = data.find(FRAME_MAGIC, place + 1)
             if len(data) < _WINDOW:
                 return None
-            offset += len(data) - len(FRAME_MAGIC) + 1  # its first bytes may lie across two windows
+            offset += len(data) - len(FRAME_MAGIC) + 1  # the magic bytes may span two windows
         return None
 
     def _frame_at(self, offset: int) -> Frame | None:

@@ -1,4 +1,4 @@
-"""What is missing on disk, found by the numbers of events, each of which is counted once."""
+"""Finds missing events on disk by their numbers, and counts each once."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from log_shipper.shipper.pipeline.disk_queue.segment import Segment
 
 logger = logging.getLogger(__name__)
 
-MAX_PLACES = 5  # that a message names
+MAX_PLACES = 5  # places named in a message
 MAX_TEXT_LENGTH = 500
 
 
 class Lost:
-    """What was lost by damage to what was on disk. `events`: at least so many."""
+    """Counts events lost by damage on disk. `events`: the minimum number."""
 
     def __init__(self) -> None:
         self.events = 0
-        self._starts: list[int] = []  # of the ranges that are counted, in order; they neither overlap nor touch
+        self._starts: list[int] = []  # starts of the counted ranges, in order; ranges neither overlap nor touch
         self._ends: list[int] = []
 
     def add(self, start: int, end: int, places: Sequence[str], *, at_least: bool = False) -> int:
-        """Count the events with these numbers, and log them. Return how many of them had not been counted yet."""
+        """Count and log the events with these numbers. Return how many were not counted yet."""
         events = self._uncounted(start, end)
         if events:
             self.events += events
@@ -51,19 +51,19 @@ class Lost:
 
 
 class Gaps:
-    """Finds what is missing between frames that are read in order. `expected`: the number that the next event has if
-    nothing is missing; `harmless`: damage with which no event was lost, in words."""
+    """Finds gaps between frames that are read in order. `expected`: the number of the next event if nothing is missing;
+    `harmless`: places of damage that lost no event."""
 
     def __init__(self, lost: Lost, expected: int = 0) -> None:
         self.expected = expected
         self.harmless = ""
         self._lost = lost
-        self._places: list[str] = []  # that are damaged since the last frame
-        self._missing: list[str] = []  # names that no segment has
+        self._places: list[str] = []  # damaged since the last frame
+        self._missing: list[str] = []  # names of missing segments
         self._segment: Segment | None = None
 
     def enter(self, segment: Segment) -> None:
-        """Note that reading proceeds with this segment."""
+        """Note that reading continues with this segment."""
         if self._segment is not None and segment.number > self._segment.number + 1:
             first, last = self._segment.number + 1, segment.number - 1
             names = f"{first:04}.seg" if first == last else f"{first:04}.seg to {last:04}.seg"
@@ -71,15 +71,15 @@ class Gaps:
         self._segment = segment
 
     def damaged(self, segment: Segment, damage: Damage) -> None:
-        """Note bytes that are no frame. What follows shows whether something is lost with them."""
+        """Note damaged bytes. The next frame shows whether events are lost."""
         self._places.append(f"{segment.path} from byte {damage.offset} to {damage.end}")
 
     def forget(self) -> None:
-        """Forget the damage that was noted last: nothing relied on what was there."""
+        """Forget the last damage: nothing relied on these bytes."""
         self._places = []
 
     def passed(self, frame: Frame, start: int, end: int) -> int:
-        """Note a frame. Return how many events before it are lost, of those with numbers from `start` up to `end`."""
+        """Note a frame. Return the number of events lost before it, among the numbers from `start` up to `end`."""
         start, end = max(start, self.expected), min(end, frame.number)
         self.expected = max(self.expected, frame.following)
         places, missing, self._places, self._missing = self._places, self._missing, [], []
@@ -89,7 +89,7 @@ class Gaps:
         return 0
 
     def close(self, start: int, end: int) -> int:
-        """Note that no frame follows up to the number `end`. Return how many events from `start` on are lost."""
+        """Note that no frame follows up to the number `end`. Return the number of events lost from `start` on."""
         start, places = max(start, self.expected), self._places
         where = "all segments are missing" if self._segment is None else f"data after the end of {self._segment.path}"
         self.expected, self._places = max(self.expected, end), []

@@ -1,4 +1,4 @@
-"""What the queue on disk is given: its options, and its place in the registry."""
+"""The options of the queue on disk, and its entry in the registry."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,20 +8,20 @@ from log_shipper.shipper.pipeline.acks import Stage
 
 
 class Ticket(Protocol):
-    """Of a save of the registry."""
+    """A pending save of the registry."""
 
     @property
     def done(self) -> bool:
-        """True if it is on disk."""
+        """Return True if it is on disk."""
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until it is, for at most so many seconds; return whether it is."""
+        """Wait up to `timeout` seconds for it; return whether it is on disk."""
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """`position`: the sequence number of the first batch that is not delivered. Of the events that were ever written,
-    by their numbers: all before `delivered` are delivered, and all before `written` are on disk (fsync)."""
+    """`position`: the sequence number of the first undelivered batch. By event number: all before `delivered` are
+    delivered, all before `written` are on disk (fsync)."""
 
     position: int = 0
     delivered: int = 0
@@ -30,8 +30,8 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Positions:
-    """The queue's entry in the registry. `note` lets its progress be on disk soon, `save` at once; `stage`: of a
-    transaction that commits positions."""
+    """The queue's entry in the registry. `note` saves its progress soon, `save` at once; `stage`: of a transaction that
+    commits positions."""
 
     note: Callable[[Progress], None]
     save: Callable[[Progress], Ticket]
@@ -40,9 +40,9 @@ class Positions:
 
 @dataclass(frozen=True, slots=True)
 class QueueOptions:
-    """`flush`: seconds that the output has for a batch before it is written. `read_ahead`: events that are read back in
-    one step; `write_ahead`: those that are kept back to be written. `takes_all`: False if what can be read again does
-    not pass through here. `is_written_first`: nothing is published before it is on disk."""
+    """`flush`: seconds the output has for a batch before it is written. `read_ahead`: events read back per step;
+    `write_ahead`: events kept back for writing. `takes_all`: False if repeatable data bypasses the queue.
+    `is_written_first`: nothing is published before it is on disk."""
 
     flush: float = 0.1
     read_ahead: int = 512

@@ -1,17 +1,17 @@
-"""What is written to disk, and when: the queue between the processors and the queue in memory.
+"""Decides what is written to disk, and when; between the processors and the queue in memory.
 
-A batch that is put is published from memory at once, if there is room and nothing is ahead of it. Only if it is not
-delivered after `flush` it is written, and with it all that was put before; so an output that keeps up costs nothing. It
-is *safe* as soon as it is delivered or on disk, whichever is first: then its source may forget it. What can be read
-again (files) has ten times as long, because its source is a queue itself.
+A batch is published from memory at once if there is room and nothing is ahead of it. Only if it is not delivered within
+`flush` is it written, with all that was put before; so an output that keeps up costs nothing. A batch is *safe* once it
+is delivered or on disk, whichever is first: then its source may forget it. Repeatable data (files) gets ten times as
+long, because its source is a queue itself.
 
-In memory, at most three quarters are given to the output. What comes beyond that is kept back, in order. While that
-fills its share, and the output has kept the oldest batch for too long, what is kept back is written and leaves memory:
-it is the *backlog*, which is read back as the output takes more. Everything put meanwhile goes through the disk too,
-so the order is that of the calls.
+At most three quarters of memory are given to the output. Batches beyond that are kept back, in order. When they fill
+their share, and the output has kept the oldest batch for too long, they are written and leave memory: they are the
+*backlog*, which is read back as the output has room. All later batches go through the disk too, so the order is that of
+the calls.
 
-The position of the queue is the sequence number of the first batch that is not delivered. It is counted by a ledger of
-the batches that the output has (`acks`), and noted in the registry; frames before it are delivered.
+The position of the queue is the sequence number of the first undelivered batch. A ledger of the batches that the output
+has (`acks`) counts it, and the registry saves it; frames before it are delivered.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ NEVER = float("inf")
 NOW = 0.0
 SHARE_OF_OUTPUT = 3 / 4  # of memory
 SHARE_KEPT_BACK = 1 / 4
-PATIENCE = 10  # times `flush`, for what can be read again
-IDLE = 5.0  # seconds without a write after which a segment of which all is delivered is not written to any more
-RETRY_INTERVAL = 1.0  # seconds between two tries to read what the disk refuses
+PATIENCE = 10  # times `flush`, for repeatable data
+IDLE = 5.0  # seconds without a write after which a delivered segment is ended
+RETRY_INTERVAL = 1.0  # seconds between attempts to read from a failing disk
 
 
 class DiskQueue:
-    """Driven by `step`, on the reading thread, except what says otherwise. `memory` is the queue that the publisher
-    takes from. `sequence` is that of the next batch."""
+    """Driven by `step`, on the reading thread, unless noted. `memory` is the queue that the publisher reads.
+    `sequence`: of the next batch."""
 
     def __init__(
         self,
@@ -69,12 +69,12 @@ class DiskQueue:
         self._options = options
         self._clock = clock
         self._ledger = Ledger(0)
-        self._unwritten: deque[Entry] = deque()  # what was not given to the writer, in order
-        self._due = NEVER  # when the first of them is to be
+        self._unwritten: deque[Entry] = deque()  # not given to the writer yet, in order
+        self._due = NEVER  # when the first of them must be written
         self._kept_back = KeptBack(memory)
         self._on_disk = WrittenEvents()
         self._removal: tuple[Ticket, int, bool] | None = None
-        self._removing = -1  # the number of the segment whose removal was asked for last, and when it may be again
+        self._removing = -1  # the segment whose removal was requested last, and when to request again
         self._remove_again_at = 0.0
         self._written_at = NEVER
         self._retry_at = 0.0
@@ -82,23 +82,23 @@ class DiskQueue:
         self._throttle = Throttle(clock.monotonic)
 
     def resume(self, progress: Progress, sequence: int, repeats: Repeats | None = None) -> None:
-        """Begin where an earlier process ended; `sequence` is the first number that no batch has. `repeats`: what is
-        not to be put again."""
+        """Resume where an earlier process ended; `sequence` is the first unused number. `repeats`: batches not to be
+        put again."""
         self.sequence = sequence
         self.repeats = repeats or self.repeats
         self._on_disk = WrittenEvents(progress.delivered, progress.written)
         self._ledger = Ledger(progress.position, self._note, self._positions.stage)
-        self._note(progress.position)  # what is lost is counted once
+        self._note(progress.position)  # lost events are counted once
         self._written_at = self._clock.monotonic()
 
     @property
     def position(self) -> int:
-        """Return the sequence number of the first batch that is not delivered. Any thread may ask."""
+        """Return the sequence number of the first undelivered batch. Callable from any thread."""
         return self._ledger.position
 
     @property
     def empty(self) -> bool:
-        """True if nothing waits here to be published."""
+        """Return True if nothing waits here to be published."""
         return not self._kept_back.entries and not self.backlog.frames
 
     @property
@@ -107,10 +107,10 @@ class DiskQueue:
 
     @property
     def has_room(self) -> bool:
-        """True if another batch may be put."""
+        """Return True if another batch may be put."""
         memory, options = self._memory, self._options
         if not memory.reserved_events and not memory.reserved_bytes:
-            return True  # one more: it waits here, or is written
+            return True  # one more may wait here or be written
         return (
             memory.has_room
             and self._kept_back.events < min(memory.max_events * SHARE_KEPT_BACK, options.write_ahead)
@@ -118,24 +118,25 @@ class DiskQueue:
         )
 
     def takes_more(self, source: Source) -> bool:
-        """True if more of this source may be read: what does not pass through here leaves room for what does."""
+        """Return True if more of this source may be read: data that bypasses the queue leaves room for data that does
+        not."""
         return not self._passes_by(source) or self._output_has_room
 
     @property
     def next_step(self) -> float:
-        """Return the monotonic time at which `step` has something to do even if nothing wakes the loop."""
+        """Return the monotonic time of the next `step` if nothing wakes the loop earlier."""
         if self.backlog.frames and self._output_has_room:
             return self._retry_at
         return self._due if self._unwritten else NEVER
 
     @property
     def flooded(self) -> frozenset[int]:
-        """Return the devices of file systems that are at their last watermark. Any thread may ask."""
+        """Return the devices of file systems at the last watermark. Callable from any thread."""
         watermarks = self.writer.watermarks
         return frozenset() if watermarks is None else watermarks.flooded
 
     def figures(self) -> DiskQueueFigures:
-        """Return what the monitor shows. Any thread may ask."""
+        """Return the state for the monitor. Callable from any thread."""
         return figures_of(self.writer, self.backlog)
 
     def put(self, batch: Batch) -> None:
@@ -155,8 +156,8 @@ class DiskQueue:
             self._kept_back.add(entry)
 
     def step(self) -> None:
-        """Take in what was written, give the output what waits, and let be written what is due. Raises what ended the
-        writer's thread."""
+        """Process written batches, pass waiting ones to the output, and submit due ones for writing. Raises the error
+        that ended the writer's thread."""
         if self.writer.failure is not None:
             raise self.writer.failure
         self._take_written()
@@ -171,8 +172,8 @@ class DiskQueue:
             self._remove_delivered()
 
     def close(self, timeout: float) -> None:
-        """Write what is not delivered, for at most so many seconds, and end the thread; nothing is published after
-        that. Why something could not be written is logged."""
+        """Write undelivered batches, for at most `timeout` seconds, and end the thread; nothing is published
+        afterwards. Failures are logged."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -196,7 +197,8 @@ class DiskQueue:
             )
 
     def _passes_by(self, source: Source) -> bool:
-        """A letter stays in its file until it is delivered, and is no repeat of the event that it was."""
+        """Return True for data that bypasses the queue. A dead letter stays in its file until it is delivered, and is
+        not a repeat of its event."""
         return bool(source.letter) or (source.repeatable and not self._options.takes_all)
 
     def _patience(self, source: Source) -> float:
@@ -219,7 +221,7 @@ class DiskQueue:
         self._positions.note(self._progress(position))
 
     def _forward(self, entry: Entry) -> None:
-        """Give a batch to the output, by the queue in memory."""
+        """Pass a batch to the output, through the queue in memory."""
         settle = self._ledger.track(entry.sequence + 1, self._clock.monotonic())
         entry.batch.resolve = partial(self._delivered, entry, settle)
         self._memory.put(entry.batch)
@@ -228,7 +230,7 @@ class DiskQueue:
         entry.is_delivered = True
         entry.release()
         settle()
-        # Else the two would keep each other, with all events, until the next full collection of garbage.
+        # Otherwise the two would keep each other alive, with all events, until a full garbage collection.
         entry.batch.resolve = _nothing
 
     def _take_written(self) -> None:
@@ -241,7 +243,7 @@ class DiskQueue:
             self._on_disk.written(entry.place.following)
             if entry.reservation is None:
                 self._on_disk.sent(entry.sequence, entry.place.following)
-        self._note(self._ledger.position)  # before a source forgets them: what is lost of them is known to be lost
+        self._note(self._ledger.position)  # before the sources forget them: a later loss of them is then known
         for entry in entries:
             entry.release()
         self._written_at = self._clock.monotonic()
@@ -258,7 +260,7 @@ class DiskQueue:
             self._forward(entry)
 
     def _spill(self) -> None:
-        """Let what is on disk leave memory, where memory is needed or the order needs it."""
+        """Release batches on disk from memory, where memory or the order requires it."""
         entries = self._kept_back.entries
         while entries and entries[0].place is not None:
             if not self.backlog.frames and self.has_room:
@@ -294,7 +296,7 @@ class DiskQueue:
 
     def _write_due(self) -> None:
         while self._unwritten and self._unwritten[0].is_delivered:
-            self._unwritten.popleft()  # with its events
+            self._unwritten.popleft()  # frees its events
         now = self._clock.monotonic()
         if now < self._due and not self._is_stuck(now):
             return
@@ -304,7 +306,7 @@ class DiskQueue:
             self._submit()
 
     def _is_stuck(self, now: float) -> bool:
-        """True if memory is needed, and the output has kept the oldest batch for longer than it should."""
+        """Return True if memory is needed, and the output has kept the oldest batch for too long."""
         oldest = self._ledger.oldest
         return oldest is not None and now - oldest >= self._options.flush * PATIENCE and not self.has_room
 
@@ -313,7 +315,7 @@ class DiskQueue:
         self.writer.submit(entry for entry in entries if not entry.is_delivered)
 
     def _remove_delivered(self) -> None:
-        """Let segments be removed of which all is delivered, once the registry has that on disk."""
+        """Have delivered segments removed, once the registry has that on disk."""
         if self._removal is not None:
             ticket, position, last = self._removal
             if ticket.done:
@@ -330,17 +332,16 @@ class DiskQueue:
 
     @property
     def _settled(self) -> int:
-        """Return the position; all of it is settled if nothing waits anywhere, also where its last frames were
-        damaged."""
+        """Return the position; the end if nothing waits anywhere, even if the last frames were damaged."""
         is_done = self.empty and not self._ledger.open_batches and self.writer.idle and not self._unwritten
         return self.sequence if is_done else self._ledger.position
 
     @property
     def _may_remove_last(self) -> bool:
-        """True if also the segment that is written to may be removed; another one will be begun."""
+        """Return True if the segment being written may be removed too; another one will be begun."""
         is_idle = self.writer.idle and self._clock.monotonic() - self._written_at >= IDLE
         return is_idle or self.writer.is_full
 
 
 def _nothing() -> None:
-    """What is read back was resolved for its source when it was written; what is delivered is resolved."""
+    """Do nothing: batches read back are already resolved for their source."""

@@ -1,11 +1,11 @@
-"""What was put again although it is on disk, or was delivered from there.
+"""Recognises batches that are put again although they are on disk, or were delivered from there.
 
-A batch is on disk before its source's position is, so a process that is killed in between reads it again. That is what
-at-least-once allows; with `delivery: exactly_once` its messages are left out, by their names: file id and offset. What
-is on disk of a file then has no gaps: its batches are put in the order of the file.
+A batch is on disk before its source's position is, so a process killed in between reads it again. At-least-once allows
+that; with `delivery: exactly_once`, its messages are dropped by file id and offset. The data of a file on disk has no
+gaps, because its batches are put in file order.
 
-The segments may be removed before such a file is read again. So where each ends is kept in the queue's entry in the
-registry too (`text`), until the file's own entry is as far.
+The segments may be removed before such a file is read again. So the end of each file is also kept in the queue's
+registry entry (`text`), until the file's own entry has reached it.
 """
 
 import json
@@ -16,17 +16,17 @@ from log_shipper.shipper.event import Batch
 
 class Repeats:
     def __init__(self, text: str = "") -> None:
-        """`text`: of an earlier one."""
-        self._ends: dict[str, int] = json.loads(text) if text else {}  # of what is on disk, by file id
+        """`text`: of an earlier process."""
+        self._ends: dict[str, int] = json.loads(text) if text else {}  # by file id
         self.text = text
 
     def note(self, file_id: str, end: int) -> None:
-        """Note that the file is on disk up to this place."""
+        """Note that the file is on disk up to this offset."""
         self._ends[file_id] = max(end, self._ends.get(file_id, 0))
 
     def keep(self, position_of: Callable[[str], int | None]) -> None:
-        """Keep files whose position in the registry is before their end; `position_of` returns None for one that is
-        not in there."""
+        """Keep only files whose registry position is before their end; `position_of` returns None for an unknown
+        file."""
         for file_id, end in list(self._ends.items()):
             position = position_of(file_id)
             if position is None or position >= end:
@@ -34,7 +34,7 @@ class Repeats:
         self._changed()
 
     def without_known(self, batch: Batch) -> Batch | None:
-        """Return what of the batch is not on disk; None if all is, and then it is resolved."""
+        """Return the part of the batch that is not on disk; None if all is, and the batch is then resolved."""
         if not self._ends:
             return batch
         file_id, messages = batch.source.file_id, batch.messages
@@ -56,7 +56,7 @@ class Repeats:
             return None
         if messages.start < end:
             batch = batch.part([index for index, offset in enumerate(messages.offsets) if offset >= end])
-        batch.resolve = forget  # the file's entry is noted before the queue's
+        batch.resolve = forget  # the file's entry is saved before the queue's
         return batch
 
     def _changed(self) -> None:

@@ -8,9 +8,8 @@ from log_shipper.shipper.pipeline.disk_queue.frames import HEADER_SIZE
 
 @dataclass(slots=True, eq=False)
 class Segment:
-    """A file of frames. Bytes from `start` up to `end` are frames that are on disk; `last` is the sequence number of
-    the last one, -1 without any; `first`: the number of the first event, if it is known. The writer's thread changes
-    it, any thread may read it."""
+    """A file of frames. Bytes from `start` up to `end` are frames on disk; `last`: sequence number of the last one, or
+    -1; `first`: number of the first event, if known. Changed by the writer's thread, readable from any thread."""
 
     number: int
     path: Path

@@ -1,4 +1,4 @@
-"""The segments of a directory as they are found at a start, whatever ended the process before, and happened since."""
+"""Loads the segments of a directory at a start, however the previous process ended, and whatever happened since."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _NAME = re.compile(r"(\d{1,18})\.seg")
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """The frames that are to be delivered: where the first one is, what they are together, and which is the last one.
-    `number` and `following`: of the first event, and of the first behind the last."""
+    """The undelivered frames: where the first one is, their totals, and the last one. `number` and `following`: of the
+    first event, and of the first one after the last."""
 
     segment: Segment | None = None
     offset: int = 0
@@ -61,21 +61,21 @@ Look = Callable[[Frame, bytes], None]
 
 
 def nothing_more(frame: Frame, content: bytes) -> None:
-    """Look at nothing more of a frame."""
+    """Do nothing with a frame."""
 
 
 class LoadedSegments:
-    """`next_sequence`: the first sequence number that no frame has; `written`: the number of the next event."""
+    """`next_sequence`: the first unused sequence number; `written`: the number of the next event."""
 
     def __init__(self, progress: Progress | None, synced: int, look: Look) -> None:
         self.segments: list[Segment] = []
         self.waiting = Waiting()
         self.lost = Lost()
         self._position = 0 if progress is None else progress.position
-        self._delivered = None if progress is None else progress.delivered  # None: not before the first frame
+        self._delivered = None if progress is None else progress.delivered  # None until the first frame
         self._synced = synced
         self._gaps = Gaps(self.lost)
-        self._least = 0  # the lowest sequence number that the next frame may have
+        self._least = 0  # the minimum sequence number of the next frame
         self._look = look
 
     @property
@@ -88,14 +88,14 @@ class LoadedSegments:
 
     @property
     def progress(self) -> Progress:
-        """Return where the queue is now: what is lost counts as delivered."""
+        """Return the progress of the queue; lost events count as delivered."""
         return Progress(self._position, self.waiting.number if self.waiting.frames else self.written, self.written)
 
     def take(self, segment: Segment, scan: FrameScan) -> int | None:
         """Add a segment with its frames. Return where its torn tail begins; None if it has none.
 
-        Behind what is known to have been on disk, the first gap ends what a crash has left: nobody relied on the frames
-        behind it, and their sources send them again, with those that are missing. Raises OSError.
+        After the events known to have been on disk, the first gap ends the data that a crash left: nothing relied on
+        frames behind it, and their sources send them again with the missing ones. Raises OSError.
         """
         self.segments.append(segment)
         if self._delivered is None:
@@ -141,7 +141,7 @@ class LoadedSegments:
             self.waiting = self.waiting.then(segment, frame)
 
     def finish(self) -> None:
-        """Note that there is no other segment."""
+        """Note that there is no further segment."""
         if self._delivered is not None:
             self._gaps.close(self._delivered, self._synced)
         if self._gaps.harmless:
@@ -153,11 +153,10 @@ class LoadedSegments:
 def load(
     files: SegmentFiles, directory: Path, seed: int, progress: Progress | None, look: Look = nothing_more
 ) -> LoadedSegments:
-    """Return the segments of a directory. `progress`: what the registry knows of the queue; None if nothing, and then
-    nothing was delivered. `look` is called with each frame, those that were delivered too, and its payload.
+    """Return the segments of a directory. `progress`: the registry's entry of the queue; None if there is none, and
+    then nothing was delivered. `look` is called with each frame, including delivered ones, and its payload.
 
-    What a crash left of frames that no one relied on is cut off; what is then there is on disk. Raises OSError,
-    StartError.
+    Frames that a crash left and no one relied on are cut off; all others are then on disk. Raises OSError, StartError.
     """
     segments, synced = _in_order(files, directory, seed)
     loaded = LoadedSegments(progress, max(synced, 0 if progress is None else progress.written), look)
@@ -167,7 +166,7 @@ def load(
             _report_torn(segment, torn)
             segment.end = torn
         if torn is not None or segment is segments[-1]:
-            # What a process that was killed wrote is in the page cache only.
+            # A killed process may have written it to the page cache only.
             fsync_file(files, segment.path, torn)
     loaded.finish()
     files.stop_reading()
@@ -177,8 +176,8 @@ def load(
 
 
 def _in_order(files: SegmentFiles, directory: Path, seed: int) -> tuple[list[Segment], int]:
-    """Return the segments in the order of their frames, whatever their names are now, and the number of events that
-    were on disk when the last one was written to. Raises OSError, StartError."""
+    """Return the segments in the order of their frames, whatever their names, and the number of events that were on
+    disk at the last write. Raises OSError, StartError."""
     sizes = files.sizes(directory)
     numbered = sorted((int(matched[1]), name) for name in sizes if (matched := _NAME.fullmatch(name)))
     keyed, first, last = list[tuple[int, Segment]](), -1, None
@@ -189,7 +188,7 @@ def _in_order(files: SegmentFiles, directory: Path, seed: int) -> tuple[list[Seg
             first = frame.sequence
             if last is None or first >= last[0]:
                 last = first, segment
-        keyed.append((first, segment))  # one without a frame stays behind the one before
+        keyed.append((first, segment))  # one without frames stays after the previous one
     keyed.sort(key=lambda item: item[0])
     frames = () if last is None else _scan(files, last[1])
     synced = [item[0].synced for item in frames if not isinstance(item, Damage)]
@@ -201,7 +200,7 @@ def _scan(files: SegmentFiles, segment: Segment) -> FrameScan:
 
 
 def _segment(files: SegmentFiles, number: int, path: Path, size: int, seed: int) -> Segment:
-    """Raises OSError, StartError."""
+    """Return the segment of a file. Raises OSError, StartError."""
     try:
         header = read_header(files.read_at(path, 0, HEADER_SIZE))
         return Segment(number, path, end=size, first=header.number, seed=header.seed)

@@ -1,8 +1,8 @@
 """Writes the segments. Used by the writer's thread; other threads read `segments`, `bytes` and the counts.
 
-A group of frames is durable when `write` returns (fsync). A segment that has grown to its size is followed by another
-one. One in which a write failed is never written to again: after a failed fsync the kernel takes lost bytes for
-written. The next segment has all of the group, with the same numbers.
+A group of frames is durable (fsync) when `write` returns. A full segment is followed by a new one. A segment with a
+failed write is never written to again: after a failed fsync the kernel takes lost bytes for written. The next segment
+has the whole group, with the same numbers.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FSYNC_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a frame is; the numbers of its first event, and of the first behind it."""
+    """The location of a frame; the numbers of its first event, and of the first one after it."""
 
     segment: Segment
     offset: int
@@ -35,8 +35,8 @@ class Place:
 
 
 class SegmentStore:
-    """`seed`: of the checksums; `segment_size`: bytes from which on a new segment is begun; `written`: the number of
-    the next event, all before it are on disk."""
+    """`seed`: of the checksums; `segment_size`: bytes after which a new segment is begun; `written`: the number of the
+    next event, all before it are on disk."""
 
     def __init__(
         self,
@@ -56,11 +56,11 @@ class SegmentStore:
         self._segment_size = segment_size
         self._written = written
         self._number = max((segment.number for segment in self.segments), default=0)
-        self._file: File | None = None  # of the last segment, while it is written to
+        self._file: File | None = None  # the last segment, while it is open
 
     def write(self, payloads: Sequence[Payload]) -> list[Place]:
-        """Write frames, and return where they are, once they are on disk. Raises OSError and Misplaced; none of them
-        is there then."""
+        """Write frames, and return their places once they are on disk. Raises OSError and Misplaced; then none of them
+        is there."""
         places = []
         if self._file is not None and self.segments[-1].end >= self._segment_size:
             self.end_segment()
@@ -83,7 +83,7 @@ class SegmentStore:
         return places
 
     def _open(self) -> Segment:
-        """Return the segment to be written to, which is begun if there is none."""
+        """Return the segment to write to; a new one if none is open."""
         if self._file is not None:
             return self.segments[-1]
         number = self._number + 1
@@ -99,16 +99,16 @@ class SegmentStore:
         began = time.perf_counter()
         file.fsync()
         if is_new:
-            self._files.fsync_dir(self.directory)  # or a power failure could take the name of what was fsynced
+            self._files.fsync_dir(self.directory)  # otherwise a power failure could remove the name of the fsynced file
         self.fsync.add(time.perf_counter() - began)
 
     def _give_up(self) -> None:
-        """End the segment in which a write failed; without a frame it is removed."""
+        """End the segment in which a write failed; it is removed if it has no frame."""
         if self._file is None:
             return
         segment = self.segments[-1]
         with suppress(OSError):
-            self._file.truncate(segment.end)  # what is left behind its end is not read either
+            self._file.truncate(segment.end)  # bytes after its end are not read either
         self.end_segment()
         if not segment.frames:
             self.segments.pop()
@@ -117,15 +117,15 @@ class SegmentStore:
             remove_quietly(self._files, segment.path)
 
     def end_segment(self) -> None:
-        """Write no more to the last segment."""
+        """Stop writing to the last segment."""
         file, self._file = self._file, None
         if file is not None:
-            with suppress(OSError):  # of a network file system, say: what anyone relies on was fsynced
+            with suppress(OSError):  # for example on a network file system: all relied-on data was fsynced
                 file.close()
 
     def remove_before(self, sequence: int, *, last: bool = False) -> bool:
-        """Remove segments whose frames all have lower sequence numbers, of those that are ended; with `last`, also the
-        one that is written to. Return whether one was removed. Raises OSError."""
+        """Remove ended segments whose frames all have lower sequence numbers; with `last`, also the open one. Return
+        whether one was removed. Raises OSError."""
         removed = False
         while self.segments and self.segments[0].last < sequence:
             segment = self.segments[0]

@@ -1,8 +1,7 @@
-"""How full the file systems are that the queue and the registry are on, by three marks, as Elasticsearch has them.
+"""How full the file systems of the queue and the registry are, by three watermarks, as in Elasticsearch.
 
-At `low` the log says that the disk fills up. At `high` the queue does not grow any more. At `flood` the handles of
-deleted files are given up, because the kernel keeps their space until then. Each ends a little below where it began, or
-it would come and go.
+At `low` a warning is logged. At `high` the queue stops growing. At `flood` deleted files are closed, because the kernel
+keeps their space until then. Each ends a little below where it began, to avoid flapping.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ logger = logging.getLogger(__name__)
 
 OK, LOW, HIGH, FLOOD = range(4)
 NAMES = ("ok", "low", "high", "flood")
-EVERY = 1.0  # seconds; each look is a call that a network file system answers
-MARGIN = 0.01  # of the size: so much below a mark it is over
+EVERY = 1.0  # seconds; each check is a call that a network file system answers
+MARGIN = 0.01  # of the size: the margin below a watermark at which it ends
 
 _EFFECTS = (
     "",
@@ -30,7 +29,7 @@ _EFFECTS = (
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """Bytes of a file system that are free for us, and its size; `device` as in stat(2)."""
+    """The free bytes of a file system, and its size; `device` as in stat(2)."""
 
     free: int
     size: int
@@ -38,7 +37,7 @@ class Space:
 
 
 def measured(path: Path) -> Space:
-    """Raises OSError."""
+    """Return the space of a file system. Raises OSError."""
     status = os.statvfs(path)
     return Space(status.f_bavail * status.f_frsize, status.f_blocks * status.f_frsize, os.stat(path).st_dev)
 
@@ -52,7 +51,7 @@ class Marks:
     flood: float = 0.95
 
     def level(self, space: Space, margin: float = 0.0) -> int:
-        """Return the highest mark that is reached; `margin`: a part of the size that counts as used."""
+        """Return the highest watermark reached; `margin`: a share of the size that counts as used."""
         free = space.free - margin * space.size
         reached = [free < _least_free(mark, space) for mark in (self.low, self.high, self.flood)]
         return 3 - reached[::-1].index(True) if True in reached else OK
@@ -63,8 +62,8 @@ def _least_free(mark: float, space: Space) -> float:
 
 
 class Watermarks:
-    """Asked by the writer's thread, as a look may block. Any thread may read `levels`, by path, and `flooded`: the
-    devices of file systems at the last mark."""
+    """Checked by the writer's thread, as a check may block. Readable from any thread: `levels` by path, and `flooded`:
+    the devices at the last watermark."""
 
     def __init__(
         self,
@@ -82,11 +81,11 @@ class Watermarks:
 
     @property
     def level(self) -> int:
-        """Return the worst one."""
+        """Return the worst level."""
         return max(self.levels.values())
 
     def may_grow(self) -> bool:
-        """True if the queue may take more of the disk. Looks at the file systems from time to time."""
+        """Return True if the queue may use more disk. Checks the file systems from time to time."""
         if self._clock() >= self._due:
             self._due = self._clock() + EVERY
             self._look()
@@ -98,7 +97,7 @@ class Watermarks:
         for path, before in self.levels.items():
             try:
                 space = self._measure(path)
-            except OSError:  # what is written there reports it
+            except OSError:  # reported by the writes there
                 continue
             level = self._marks.level(space)
             if level < before:

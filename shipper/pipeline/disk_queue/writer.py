@@ -1,8 +1,8 @@
-"""Writes batches on a thread of its own, so that the reading loop never waits for the disk, and removes segments that
-are delivered.
+"""Writes batches, and removes delivered segments, on a separate thread, so that the reading loop never waits for the
+disk.
 
-A write that fails is retried until it succeeds, and so is one for which there is no room: nothing is dropped, and what
-waits here is not acknowledged to its source. Batches that are delivered meanwhile are left out.
+A failed write, and one without room, is retried until it succeeds: nothing is dropped, and waiting batches are not
+acknowledged to their sources. Batches delivered meanwhile are left out.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from log_shipper.shipper.pipeline.disk_queue.watermarks import Watermarks
 
 logger = logging.getLogger(__name__)
 
-GROUP_BYTES = 8 * 1024**2  # about so many of memory are encoded and written as a group
+GROUP_BYTES = 8 * 1024**2  # approximate memory of a group that is encoded and written together
 RETRIES = Backoff(1.0, 30.0)
-CHECK_EVERY = 10.0  # seconds between two looks at the disk while there is nothing to write
+CHECK_EVERY = 10.0  # seconds between checks of the disk while there is nothing to write
 
 
 @dataclass(slots=True)
 class WriterCounts:
-    """Since the start; written by the writer's thread."""
+    """Counts since the start; written by the writer's thread."""
 
     events_written: int = 0
     batches_written: int = 0
@@ -43,7 +43,7 @@ class WriterCounts:
 
 @dataclass(frozen=True, slots=True)
 class WriterOptions:
-    """`max_size`: bytes that all segments may take; 0: no limit. `watermarks` are asked before each write, and every
+    """`max_size`: maximum bytes of all segments; 0: no limit. `watermarks` are checked before each write, and every
     `CHECK_EVERY` seconds without one."""
 
     max_size: int
@@ -57,11 +57,12 @@ def _do_nothing() -> None:
 
 
 class SegmentWriter:
-    """`submit` and `remove_before` never block on the disk. `written` has the entries that are on disk, for the loop to
-    take; `on_written` is called on the thread after that.
+    """`submit` and `remove_before` never block on the disk. `written` has the entries on disk, for the loop to collect;
+    `on_written` is called on the thread afterwards.
 
-    `problem`: why nothing can be written now, in words; empty while it can. `is_full`: True while it has the size that
-    it may have, which is no fault."""
+    `problem`: why writing fails now; empty while it works. `is_full`: True while it has its maximum size, which is not
+    a fault.
+    """
 
     def __init__(
         self,
@@ -75,7 +76,7 @@ class SegmentWriter:
         self.written: deque[Entry] = deque()
         self.problem = ""
         self.is_full = False
-        self.failure: Exception | None = None  # why the thread has ended
+        self.failure: Exception | None = None  # the reason that the thread has ended
         self.watermarks = options.watermarks
         self.max_size = options.max_size
         self._options = options
@@ -97,33 +98,33 @@ class SegmentWriter:
 
     @property
     def idle(self) -> bool:
-        """True if nothing waits to be written."""
-        with self._changed:  # else what the writer is just taking, or giving back, might be in neither
+        """Return True if nothing waits to be written."""
+        with self._changed:  # otherwise a group that the writer is taking or returning might be in neither
             return not self._pending and not self._is_writing
 
     def submit(self, entries: Iterable[Entry]) -> None:
-        """Let batches be written, in the order of the calls."""
+        """Queue batches for writing, in the order of the calls."""
         with self._changed:
             self._pending.extend(entries)
             self._changed.notify_all()
 
     def remove_before(self, sequence: int, *, last: bool) -> None:
-        """Let segments be removed of which all is delivered (`SegmentStore.remove_before`)."""
+        """Have delivered segments removed (`SegmentStore.remove_before`)."""
         with self._changed:
             self._remove_before = (sequence, last)
             self._retry_at = 0.0  # there is room again
             self._changed.notify_all()
 
     def flush(self, timeout: float) -> bool:
-        """Wait until all is written, for at most so many seconds; a write that failed is tried once more at once.
-        Return whether it is."""
+        """Wait up to `timeout` seconds until all is written; a failed write is retried at once. Return whether it
+        is."""
         with self._changed:
             self._retry_at = 0.0
             self._changed.notify_all()
             return self._changed.wait_for(lambda: self.idle, timeout)
 
     def close(self, timeout: float) -> None:
-        """End the thread. What is not written yet is not written."""
+        """End the thread. Unwritten batches are not written."""
         with self._changed:
             self._is_closing = True
             self._changed.notify_all()
@@ -134,7 +135,7 @@ class SegmentWriter:
 
     @property
     def unwritten(self) -> list[Entry]:
-        """Return what waits to be written and is not delivered."""
+        """Return the batches that wait to be written and are not delivered."""
         with self._changed:
             return [entry for entry in self._pending if not entry.is_delivered]
 
@@ -143,7 +144,7 @@ class SegmentWriter:
             while self._wait():
                 self.step()
         except Exception as error:
-            # The thread's outermost frame: what waits to be written would wait without a word.
+            # The thread's outermost frame: otherwise waiting batches would wait silently.
             logger.critical("the writer thread of the queue on disk failed unexpectedly", exc_info=error)
             self.failure = error
             self._on_written()
@@ -160,7 +161,7 @@ class SegmentWriter:
         return False
 
     def step(self) -> None:
-        """Remove what is to be removed, and write one group. Never sleeps."""
+        """Remove segments as requested, and write one group. Never sleeps."""
         may_grow = self.watermarks is None or self.watermarks.may_grow()
         with self._changed:
             (sequence, last), self._remove_before = self._remove_before, (0, False)
@@ -195,14 +196,13 @@ class SegmentWriter:
         return group
 
     def _write(self, group: list[Entry], *, may_grow: bool) -> list[Entry]:
-        """Write the group as far as there is room for it. Return those that were not written. Raises OSError and
-        Misplaced."""
-        most, size = self.max_size, self.store.bytes + HEADER_SIZE  # of a segment that may be begun
+        """Write as much of the group as there is room for. Return the rest. Raises OSError and Misplaced."""
+        most, size = self.max_size, self.store.bytes + HEADER_SIZE  # the header of a new segment
         entries, payloads = list[Entry](), list[Payload]()
         for entry in group if may_grow else ():
             payload = self._payload(entry)
             size += payload.size
-            # A batch that is larger than the limit must not wait forever.
+            # A batch larger than the limit must not wait forever.
             if most and size > most and (payloads or self.store.bytes):
                 break
             entries.append(entry)

@@ -1,4 +1,4 @@
-"""Which of the events that are on disk are delivered, by their numbers."""
+"""Which of the events on disk are delivered, by number."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from log_shipper.shipper.pipeline.disk_queue.options import Progress
 
 
 class WrittenEvents:
-    """Knows what is on disk of the batches that the output has: their sequence numbers, and where their events end."""
+    """Knows which batches of the output are on disk: their sequence numbers, and the end of their events."""
 
     def __init__(self, delivered: int = 0, written: int = 0) -> None:
         self._delivered = delivered
@@ -20,7 +20,7 @@ class WrittenEvents:
         self._written = max(self._written, following)
 
     def sent(self, sequence: int, following: int) -> None:
-        """Note that the output has a batch that is on disk, up to this number; or had it, before it was written."""
+        """Note that the output has, or had, a batch that is on disk up to this number."""
         heappush(self._open, (sequence, following))
 
     def progress(self, position: int, next_sequence: int) -> Progress:
@@ -28,5 +28,5 @@ class WrittenEvents:
         while self._open and self._open[0][0] < position:
             self._delivered = max(self._delivered, heappop(self._open)[1])
         if position == next_sequence:
-            self._delivered = self._written  # also what is lost
+            self._delivered = self._written  # including lost events
         return Progress(position, self._delivered, self._written)

@@ -1,4 +1,4 @@
-"""Merges decoded fields with an event, where `@timestamp`, `@metadata` and `type` have a meaning of their own."""
+"""Merges decoded fields with an event, where `@timestamp`, `@metadata` and `type` have a special meaning."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from log_shipper.shipper.processor.fields import MISSING, Path, ProcessorError
 
 
 def merge_at_root(event: Event, fields: Doc, *, overwrite: bool) -> list[str]:
-    """Write the fields, which the event then owns. Return what was wrong, in words."""
+    """Write the fields, which the event then owns. Return the problems."""
     wrong = settle(fields, overwrite=overwrite)
     for name, value in fields.items():
         try:
@@ -20,7 +20,7 @@ def merge_at_root(event: Event, fields: Doc, *, overwrite: bool) -> list[str]:
 
 
 def _merge(event: Event, path: Path, value: Any, overwrite: bool) -> None:
-    """Write a value; objects are merged, and a value that is not an object on both sides is replaced, or kept."""
+    """Write a value; objects are merged, and any other existing value is replaced or kept."""
     existing = event.get(path)
     if isinstance(existing, dict) and isinstance(value, dict):
         for name, member in value.items():

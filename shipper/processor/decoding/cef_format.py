@@ -1,7 +1,7 @@
 """Common Event Format: `CEF:0|vendor|product|version|event class|name|severity|key=value key=value`.
 
-In the header a backslash escapes a pipe and itself; in values an equals sign and itself, and with n or r it is a line
-break. A key begins behind a blank, so a value may contain blanks; one with an equals sign of its own is malformed.
+In the header, a backslash escapes a pipe and itself; in values, an equals sign and itself, and with n or r it is a line
+break. A key begins after a blank, so values may contain blanks; a value with an unescaped equals sign is malformed.
 """
 
 import re
@@ -14,7 +14,7 @@ MAX_EXTENSIONS = 10_000  # an object takes many times the memory of a text such 
 _START = re.compile(r"CEF:([0-9]{1,9})\|")
 _HEADER_PART = re.compile(r"((?:[^|\\]++|\\.)*+)\|", re.DOTALL)
 _HEADER_ESCAPE = re.compile(r"\\([\\|])")
-# Keys of the specification are letters and digits; the other characters are in use.
+# Keys of the specification are alphanumeric; the other characters are used in practice.
 _KEY = re.compile(r"(?:^ *| )([A-Za-z0-9_][A-Za-z0-9_.,\[\]-]*+)=")
 _VALUE = re.compile(r"(?:[^=\\]++|\\[=\\nr])*+", re.DOTALL)
 _VALUE_ESCAPE = re.compile(r"\\([=\\nr])")
@@ -23,13 +23,12 @@ HEADER = ("device.vendor", "device.product", "device.version", "device.event_cla
 
 
 class NotCefError(ShipperError):
-    """Raised for a text without a header of CEF."""
+    """Raised for a text without a CEF header."""
 
 
 @dataclass(slots=True)
 class CefMessage:
-    """`header` has the parts that are not empty, by the names of HEADER; `extensions` are in the order of the text.
-    `wrong` says in words what could not be parsed."""
+    """`header`: non-empty parts, by the names of HEADER; `extensions`: in text order. `wrong`: problems."""
 
     version: str
     header: dict[str, str] = field(default_factory=dict)

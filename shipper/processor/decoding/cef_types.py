@@ -1,6 +1,6 @@
-"""The extensions of Common Event Format, version 25: their full names and types, by the keys that messages have.
+"""The extensions of Common Event Format, version 25: full names and types, by key.
 
-A key that is not listed is kept as it is, with its text. Keys are found in any case.
+Unlisted keys are kept unchanged, as texts. Keys are found in any case.
 """
 
 import ipaddress
@@ -78,8 +78,8 @@ _REAL = re.compile(
 
 
 def extensions(zone: tzinfo | None, clock: Callable[[], float]) -> dict[str, tuple[str, Convert]]:
-    """Return the full name, and the conversion of the text, by key in lower case. A conversion raises ValueError. Times
-    without a zone are in `zone` (None: this machine's), and those without a year near the wall clock."""
+    """Return full name and conversion by key in lower case. A conversion raises ValueError. Times without a zone are in
+    `zone` (None: this machine's), those without a year near the wall clock."""
     conversions: dict[str, Convert] = {
         "integer": partial(_whole, bits=32),
         "long": partial(_whole, bits=64),
@@ -129,8 +129,7 @@ def _mac(text: str) -> str:
 
 
 def _time(text: str, zone: tzinfo | None, now: float) -> str:
-    """Convert milliseconds since 1970, or `Jan 02 2006 15:04:05.000 UTC`, of which year, fraction and zone may be
-    missing."""
+    """Convert milliseconds since 1970, or `Jan 02 2006 15:04:05.000 UTC` with optional year, fraction and zone."""
     try:
         if _WHOLE.fullmatch(text):
             return of_datetime(datetime.fromtimestamp(_whole(text, 64) / 1000, UTC))
@@ -142,13 +141,13 @@ def _time(text: str, zone: tzinfo | None, now: float) -> str:
 
 
 def _moment(matched: re.Match[str], zone: tzinfo | None, now: float) -> datetime:
-    """Raises ValueError, OverflowError, OSError."""
+    """Return the time. Raises ValueError, OverflowError, OSError."""
     month, day, year, hour, minute, second, fraction, offset = matched.groups()
     if offset:
         zone = UTC if offset[0] not in "+-" else datetime.strptime(offset, "%z").tzinfo
     clock = int(hour), int(minute), int(second), int(float(f"0{fraction or ''}") * 1_000_000)
     this_year = datetime.fromtimestamp(now, zone).year
-    # Without a year it is the last such day, as in the syslog of RFC 3164: lines of December are read in January.
+    # Without a year it is the most recent such day, as in RFC 3164: lines of December are read in January.
     for candidate in (int(year),) if year else (this_year, this_year - 1):
         moment = datetime(candidate, MONTHS.index(month) + 1, int(day), *clock, tzinfo=zone)
         if year or moment.timestamp() <= now + AHEAD:

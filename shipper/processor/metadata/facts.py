@@ -1,4 +1,4 @@
-"""Facts about the origin of events, which all events of a file share, and which may change while it is read."""
+"""Facts about the origin of events, shared by all events of a file, which may change while it is read."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,10 +11,9 @@ from log_shipper.shipper.processor.fields import MISSING, FieldError, Path, root
 
 
 class Facts:
-    """The facts at one time; a new object only if something has changed, so that a file's constants are derived once
-    for each. `owner` is the Sharing of the processor that provides them, and not that processor, which keeps its facts:
-    in a cycle it would outlive a reload, and with it the watcher of a service (the collector skips what a reload saw).
-    """
+    """The facts at one time; a new object only when something has changed, so that a file's constants are derived once
+    for each. `owner` is the Sharing of the processor, not the processor, which keeps its facts: in a cycle it would
+    outlive a reload, and with it the watcher of a service (the collector skips objects that a reload saw)."""
 
     __slots__ = ("members", "owner")
 
@@ -24,8 +23,8 @@ class Facts:
 
 
 class Sharing:
-    """Calls `apply` once for all events of a file if none of them has an own member among those that it touches, and
-    otherwise for one event after the other."""
+    """Calls `apply` once for all events of a file if none has its own member among those touched, otherwise per
+    event."""
 
     def __init__(self, name: str, touches: frozenset[str], metrics: Metrics) -> None:
         self._name = name
@@ -55,12 +54,12 @@ class Sharing:
 
 
 def all_lack(events: Events, indices: Sequence[int], paths: Sequence[Path]) -> bool:
-    """True if no event has one of the fields; False if that would take a test of every event."""
+    """Return True if no event has any of the fields; False if that would require testing every event."""
     return not events.shadows(roots(*paths)) and all(events.get(indices[0], path) is MISSING for path in paths)
 
 
 def _forget(constants: Constants, owner: Sharing) -> None:
-    """Delete the results that were derived before: a file may stay open for months, and facts change."""
+    """Delete earlier derived results: a file may stay open for months, and facts change."""
     for old in [facts for facts in constants.derived if isinstance(facts, Facts) and facts.owner is owner]:
         del constants.derived[old]
 

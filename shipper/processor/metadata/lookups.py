@@ -1,5 +1,5 @@
-"""Look-ups in flight, and cached answers: all events with the same name share one look-up, while it is open and while
-its answer is cached. Only `_resolve_one` runs on other threads."""
+"""Look-ups in flight, and cached answers: events with the same name share one look-up while it is open, and its answer
+while it is cached. Only `_resolve_one` runs on other threads."""
 
 import logging
 from collections.abc import Callable
@@ -18,8 +18,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`values` is empty for a failure; `ttl` is in seconds; `no_response_reason` is empty if a name server
-    responded."""
+    """`values` is empty for a failure; `ttl` in seconds; `no_response_reason` is empty if a name server responded."""
 
     values: tuple[str, ...] = ()
     ttl: float = 0.0
@@ -30,7 +29,7 @@ FAILURE = Answer()
 
 
 class NameServers(Protocol):
-    """Those that are asked. `described`: in words; `patience`: the seconds after which none of them will respond."""
+    """The name servers. `described`: as text; `patience`: the seconds after which none will respond."""
 
     @property
     def described(self) -> str: ...
@@ -39,7 +38,7 @@ class NameServers(Protocol):
     def patience(self) -> float: ...
 
     def resolve(self, name: str) -> Answer:
-        """Return the answer. Blocks; any thread may call it."""
+        """Return the answer. Blocks; callable from any thread."""
 
 
 class Lookup:
@@ -76,10 +75,10 @@ class Lookups:
         self._known: dict[str, Lookup] = {}
         self._failed: dict[str, Lookup] = {}
         self._arrived: SimpleQueue[tuple[Lookup, Answer]] = SimpleQueue()
-        self.responded_at = 0.0  # when a name server responded last
+        self.responded_at = 0.0  # time of the last response of a name server
 
     def look_up(self, name: str) -> Lookup:
-        """Return the look-up of a name: a cached or open one, or one that is started now."""
+        """Return the look-up of a name: cached, open, or started now."""
         known = self._open.get(name) or self._remembered(self._known, name) or self._remembered(self._failed, name)
         if known is not None:
             return known
@@ -88,7 +87,7 @@ class Lookups:
         return lookup
 
     def take_in(self) -> None:
-        """Settle the look-ups that were answered meanwhile."""
+        """Settle look-ups answered meanwhile."""
         while not self._arrived.empty():
             lookup, answer = self._arrived.get()
             if answer.no_response_reason:
@@ -99,8 +98,8 @@ class Lookups:
                 self._settle(lookup, answer)
 
     def give_up(self, lookup: Lookup) -> None:
-        """Settle a look-up that takes too long as a failure, which is cached: otherwise each event with this name would
-        wait as long."""
+        """Settle an overdue look-up as a failure, which is cached: otherwise each event with this name would wait as
+        long."""
         if lookup.answer is None:
             self._warn(lookup, f"none of them has answered a query for {readable_duration(self.patience)}")
             self._settle(lookup, FAILURE)
@@ -116,7 +115,7 @@ class Lookups:
             )
 
     def _resolve_one(self, lookup: Lookup) -> None:
-        if lookup.answer is None:  # otherwise it was given up
+        if lookup.answer is None:  # otherwise given up
             self._arrived.put((lookup, self._servers.resolve(lookup.name)))
             self._wake()
 

@@ -1,5 +1,5 @@
-"""Which pod and container a file is from: by its path, the files of the container runtime, and the API server. For that
-it waits: once for each pod, not for each event."""
+"""Determines the pod and container of a file: by its path, files of the container runtime, and the API server, for
+which it waits once per pod."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from log_shipper.shipper.kubernetes.cluster import Cluster
 
 SANDBOX = "io.kubernetes.sandbox.id"
-# The kubelet names a container's log by the number of restarts before.
+# The kubelet names a container's log by its number of restarts.
 RESTART = re.compile(r".*/(\d+)\.log")
 MAX_CACHED = 10_000
-LINK_EVERY = 5.0  # seconds between two checks of a path's links, while something is unknown
-# The labels and annotations of runtimes with these values: Docker's (set by the kubelet), and containerd's.
+LINK_EVERY = 5.0  # seconds between checks of a path's links, while something is unknown
+# Labels and annotations with these values: Docker's (set by the kubelet), and containerd's.
 KEYS = {
     "pod": ("io.kubernetes.pod.name", "io.kubernetes.cri.sandbox-name"),
     "uid": ("io.kubernetes.pod.uid", "io.kubernetes.cri.sandbox-uid"),
@@ -36,8 +36,8 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Origin:
-    """What is known of a file; another object when anything of it has changed. `on_disk` is the part of `place` that
-    the path and its links reveal; `sandbox` is Docker's container of the pod itself."""
+    """The known origin of a file; a new object when anything has changed. `on_disk`: the part of `place` that the path
+    and its links reveal; `sandbox`: Docker's container of the pod itself."""
 
     on_disk: PodPlace
     place: PodPlace
@@ -48,16 +48,16 @@ class Origin:
     node: Node | None = None
 
     def is_as(self, other: Origin) -> bool:
-        """True if nothing has changed: each part stays the same object until it does."""
+        """Return True if nothing has changed: each part stays the same object until it does."""
         return all(getattr(self, name) is getattr(other, name) for name in self.__slots__)
 
     @property
     def is_foreign(self) -> bool:
-        """True for a container that its runtime knows, and that belongs to no pod."""
+        """Return True for a container known to its runtime that belongs to no pod."""
         return self.container is not None and not self.place.pod and not self.place.uid
 
     def container_at(self, path: str) -> tuple[Doc, str]:
-        """Return the members of `container`, and the container's name; `path` is that of the file."""
+        """Return the members of `container`, and the container name; `path`: of the file."""
         place, of_files = self.place, self.container
         of_pod = container_of(self.pod, place.id, place.container) if self.pod is not None else None
         identity, runtime, image = place.id, "", ""
@@ -80,8 +80,8 @@ UNKNOWN = Origin(PodPlace(), PodPlace())
 
 
 class PodOrigins:
-    """`cluster` is None where there is no API server. `cleanup`: how many seconds the metadata of a deleted container
-    are kept. `logs_paths`: directories of files whose names begin with the id of their container."""
+    """`cluster` is None without an API server. `cleanup`: seconds for which metadata of a deleted container is kept.
+    `logs_paths`: directories of files whose names begin with their container id."""
 
     def __init__(
         self,
@@ -153,28 +153,28 @@ def _with_labels(place: PodPlace, container: Container | None) -> PodPlace:
 
 
 class PodWaits:
-    """How long files wait for their pods. `longest` is in seconds."""
+    """Decides how long files wait for their pods, at most `longest` seconds."""
 
     def __init__(self, cluster: Cluster, longest: float, clock: Clock) -> None:
         self._cluster = cluster
         self._longest = longest
         self._clock = clock
-        self._settled: dict[str, None] = {}  # paths that do not wait, or not any more; the oldest first
-        self._deadlines: dict[str, float] = {}  # by pod, likewise
+        self._settled: dict[str, None] = {}  # paths that do not wait any more, oldest first
+        self._deadlines: dict[str, float] = {}  # by pod, oldest first
 
     def is_settled(self, path: str) -> bool:
         return path in self._settled or not self._longest
 
     def can_wait(self) -> bool:
-        """Return False where no pod can be awaited. After True the loop is woken by the next change."""
+        """Return True if pods can be awaited; the next change then wakes the loop."""
         return self._cluster.can_be_awaited()
 
     def settle(self, path: str) -> None:
         remember(self._settled, path, None)
 
     def waits_until(self, path: str, place: PodPlace, pod: Pod | None) -> float:
-        """Return the monotonic time until which the file waits for its pod, which is known by now if it is not None:
-        that of all files of the pod, which may be over. 0 if nothing is to be waited for any more."""
+        """Return the monotonic time until which the file waits for its pod, shared by all files of the pod, perhaps
+        past; 0 if it need not wait any more."""
         if pod is not None and self._cluster.has_all_of(pod):
             self.settle(path)
             return 0.0
@@ -187,7 +187,7 @@ class PodWaits:
 
 
 def remember(known: dict[str, Value], key: str, value: Value) -> None:
-    """Keep a value, and no more than so many."""
+    """Keep a value, up to a maximum number."""
     if key not in known and len(known) >= MAX_CACHED:
         del known[next(iter(known))]
     known[key] = value

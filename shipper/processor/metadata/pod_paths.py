@@ -26,7 +26,7 @@ _LINKS = "/var/log/containers"
 
 @dataclass(frozen=True, slots=True)
 class PodPlace:
-    """A pod's names and ids; a value is empty if it is unknown."""
+    """A pod's names and ids; an unknown value is empty."""
 
     pod: str = ""
     uid: str = ""
@@ -44,8 +44,8 @@ class PodPlace:
 
 
 def pod_of(path: str) -> PodPlace:
-    """Return what this path alone reveals. What is in a volume comes first: a container names those files, and may
-    not pass them off as those of another pod."""
+    """Return what this path alone reveals. Volumes come first: a container names files there, and must not pass them
+    off as those of another pod."""
     for shape in (_KUBELET, _CONTAINERS, _PODS, _DOCKER):
         if match := shape.fullmatch(path):
             return PodPlace(**match.groupdict())
@@ -53,7 +53,7 @@ def pod_of(path: str) -> PodPlace:
 
 
 def container_behind(path: str, directories: Iterable[str]) -> PodPlace:
-    """Return the container whose id follows one of these directories, as Filebeat's matcher `logs_path` finds it.
+    """Return the container whose id follows one of these directories, as in Filebeat's matcher `logs_path`.
     `directories` end with a slash."""
     for directory in directories:
         if path.startswith(directory) and (match := _ID.fullmatch(path, len(directory))):
@@ -64,14 +64,14 @@ def container_behind(path: str, directories: Iterable[str]) -> PodPlace:
 def pod_on_disk(path: str, links: str = _LINKS) -> PodPlace:
     """Return what this path, its link targets and the link to it reveal."""
     place = pod_of(path)
-    if not place.known or _KUBELET.fullmatch(path):  # links in a volume are the container's, too
+    if not place.known or _KUBELET.fullmatch(path):  # links in a volume belong to the container, too
         return place
     followed = path
     for _ in range(3):
         try:
             followed = os.path.join(os.path.dirname(followed), os.readlink(followed))
         except OSError:
-            break  # no link
+            break  # not a link
         place = place.with_more(pod_of(os.path.normpath(followed)))
     if place.container and not place.id:
         pattern = f"{glob.escape(links)}/{place.pod}_{place.namespace}_{place.container}-*.log"

@@ -1,4 +1,4 @@
-"""Metadata of processes from /proc. Read here and not by psutil, because the host's /proc may be mounted elsewhere."""
+"""Metadata of processes from /proc. Not read by psutil, because the host's /proc may be mounted elsewhere."""
 
 import os
 import pwd
@@ -11,7 +11,7 @@ from log_shipper.config.text.patterns import matcher
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.formats.record import timestamp
 
-# A container's id as Docker, Kubernetes and Podman write it at the end of a control group's name.
+# A container id as Docker, Kubernetes and Podman write it at the end of a control group name.
 CONTAINER_ID = r"[-/]([0-9a-f]{64})(?:\.scope)?$"
 TICKS = os.sysconf("SC_CLK_TCK")
 _BOOT = re.compile(rb"^btime (\d+)$", re.MULTILINE)
@@ -19,10 +19,10 @@ _UID = re.compile(rb"^Uid:\s+(\d+)", re.MULTILINE)
 
 
 def describe(proc: Path, pid: int, *, environment: bool = False) -> Doc:
-    """Return `process`, or nothing if there is no such process. What the agent may not read is left out."""
+    """Return `process`, or nothing if the process does not exist. Unreadable members are omitted."""
     directory = proc / str(pid)
     try:
-        # The name is in brackets and may contain some itself; numbers follow: state, parent, ...
+        # The name is in parentheses and may contain some itself; numbers follow: state, parent, ...
         stat = (directory / "stat").read_bytes()
     except OSError:
         return {}
@@ -45,7 +45,7 @@ def describe(proc: Path, pid: int, *, environment: bool = False) -> Doc:
 
 
 def container_of(proc: Path, pid: int, find: Callable[[str], str]) -> str:
-    """Return the id that `find` finds in one of the process's control groups, or nothing."""
+    """Return the id that `find` finds in the process's control groups, or nothing."""
     try:
         lines = (proc / str(pid) / "cgroup").read_text("utf-8", "replace").splitlines()
     except OSError:
@@ -54,7 +54,7 @@ def container_of(proc: Path, pid: int, find: Callable[[str], str]) -> str:
 
 
 def last_group(pattern: str = CONTAINER_ID) -> Callable[[str], str]:
-    """Return a function for the text of the last group of a pattern, or nothing."""
+    """Return a function that returns the text of the last group of a pattern, or nothing."""
     match = matcher(pattern)
     return lambda text: (groups[-1] or "") if (groups := match(text)) else ""
 

@@ -1,4 +1,4 @@
-"""Queries to name servers, and the threads that wait for the answers."""
+"""Queries name servers, on threads that wait for the answers."""
 
 import ipaddress
 import socket
@@ -22,11 +22,11 @@ from log_shipper.shipper.processor.metadata.lookups import FAILURE, Answer
 
 
 class Resolver:
-    """Queries one name server after the other until one answers, those of the system where none is named. Any thread
-    may call it."""
+    """Queries name servers, or those of the system if none are given, in order until one responds. Callable from any
+    thread."""
 
     def __init__(self, kind: str, names: Sequence[str], timeout: float, *, tls: bool = False) -> None:
-        """Raises StartError if there is no name server."""
+        """Find the name servers. Raises StartError if there are none."""
         self._servers = [nameserver(name) for name in names] or system_servers()
         self.described = ", ".join(names) or "/etc/resolv.conf"
         self.patience = timeout * len(self._servers)
@@ -35,17 +35,17 @@ class Resolver:
         self._tls = tls
 
     def resolve(self, name: str) -> Answer:
-        """Return the answer. Blocks for at most the timeout for each server."""
+        """Return the answer. Blocks for at most the timeout per server."""
         try:
             query = self._query(name)
         except (dns.exception.DNSException, ValueError):
-            return FAILURE  # not an address, or not a name: no server can answer
+            return FAILURE  # not an address or name: no server can answer
         no_response_reason = ""
         for server in self._servers:
             try:
                 response = self._exchange(query, server)
             except (dns.exception.DNSException, OSError, ValueError) as error:
-                # ValueError: the name of a server is invalid.
+                # ValueError: an invalid server name.
                 no_response_reason = f"{server.host}: {error or type(error).__name__}"
                 continue
             return self._answer(response)
@@ -62,7 +62,7 @@ class Resolver:
         address = server.host if server.is_address else socket.gethostbyname(server.host)
         if self._tls:
             return dns.query.tls(query, address, self._timeout, server.port or 853, server_hostname=server.host)
-        # An answer that is too long for a datagram is fetched over TCP.
+        # An answer too long for a datagram is fetched over TCP.
         return dns.query.udp_with_fallback(query, address, self._timeout, server.port or 53)[0]
 
     def _answer(self, response: dns.message.Message) -> Answer:
@@ -96,8 +96,7 @@ Work = Callable[[], None]
 
 
 class Workers:
-    """A few threads that end with their owner. They are daemons: the agent does not wait for their queries when it
-    stops."""
+    """A few threads that end with their owner. As daemons, their queries do not delay the end of the agent."""
 
     def __init__(self, most: int) -> None:
         self._most = most

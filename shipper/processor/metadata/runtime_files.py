@@ -1,8 +1,8 @@
-"""Metadata of a container, by its id, from the files of container runtimes on the host.
+"""Container metadata by id, from the files of container runtimes on the host.
 
 Docker keeps `config.v2.json` beside the log; containerd an OCI `config.json` while the container runs. A file is
-checked every few seconds at most, and read when it has changed. Its metadata is kept until the container has not logged
-for a while: its last lines are read after its files were deleted.
+checked every few seconds at most, and read when it has changed. Metadata is kept until the container has not logged for
+a while: its last lines are read after its files were deleted.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CONTAINERD = (
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """`labels` are Docker's labels, or the annotations of the OCI bundle; `name` has no leading slash."""
+    """`labels`: Docker's labels, or annotations of the OCI bundle; `name` has no leading slash."""
 
     id: str
     name: str
@@ -57,7 +57,7 @@ class RuntimeFiles:
         self._known: dict[str, _Remembered] = {}
 
     def container(self, identity: str, beside: str = "") -> Container | None:
-        """Return the metadata of a container, the same object until something changes; `beside` is the path of its
+        """Return the metadata of a container, the same object until something changes; `beside`: the path of its
         log."""
         now = self._clock.monotonic()
         known = self._known.get(identity)
@@ -79,7 +79,7 @@ class RuntimeFiles:
                     return
                 container = parse(path.parent.name, orjson.loads(read_plain(path)))
             except (OSError, ValueError):
-                continue  # missing, or just being written
+                continue  # missing or being written
             known.mark = mark
             if container != known.container:
                 known.container = container
@@ -95,14 +95,14 @@ class RuntimeFiles:
         else:
             places.append((containers / identity / "config.v2.json", _docker))
             places += [(self._root / bundles / identity / "config.json", _containerd) for bundles in CONTAINERD]
-        # Last: the directory of a log may be another user's, who could give a container other labels.
+        # Last, because the directory of a log may belong to another user, who could forge labels.
         directory = os.path.dirname(beside)
         if os.path.basename(directory).startswith(identity):
             places.append((Path(directory) / "config.v2.json", _docker))
         return places
 
     def _sweep(self, now: float) -> None:
-        """Delete what was not used for a while: containers are created and deleted for months."""
+        """Delete unused entries: containers are created and deleted for months."""
         unused = [identity for identity, known in self._known.items() if now - known.used_at > self._cleanup]
         for identity in unused:
             del self._known[identity]

@@ -1,7 +1,7 @@
-"""Checks which parts of a text that look like a number really are one, by checksum or by the numbers in use.
+"""Verifies numbers in texts, by checksum or by the numbers in use.
 
-Each check gets a text and the span of a candidate in it, and yields the spans of real numbers. It takes time linear in
-the candidate's length: its groups are tried only in the forms in which such numbers are written.
+A check receives a text and the span of a candidate, and yields the spans of real numbers. It takes time linear in the
+candidate's length: groups are tried only in the usual forms of such numbers.
 """
 
 import ipaddress
@@ -11,11 +11,11 @@ from log_shipper.config.text.patterns import Span
 
 Check = Callable[[str, int, int], Iterator[Span]]
 
-# The lengths of the groups of a card's number, the longest form first.
+# The group lengths of card numbers, longest form first.
 _CARDS = ([4, 4, 4, 4, 3], [4, 4, 4, 4, 2], [4, 4, 4, 4, 1], [4, 4, 4, 4], [4, 6, 5], [4, 6, 4])
 _DOUBLED = str.maketrans("0123456789", "0246813579")
 _LETTERS = {chr(ord("A") + number): str(10 + number) for number in range(26)}
-# The length of an account's number, by country (SWIFT's IBAN registry).
+# The length of an account number by country (SWIFT's IBAN registry).
 _REGISTRY = (
     "AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BI27 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DJ27 DK18 DO28 EE20 EG29 "
     "ES24 FI18 FK18 FO18 FR27 GB22 GE22 GI23 GL18 GR27 GT28 HR21 HU28 IE22 IL23 IQ23 IS26 IT27 JO30 KW30 KZ20 LB28 "
@@ -42,7 +42,7 @@ def cards(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _card_at(text: str, groups: list[Span], lengths: list[int], index: int) -> int:
-    """Return how many groups from the index on are a card's number; 0 if they are not one."""
+    """Return how many groups from the index on form a card number; 0 if none do."""
     if lengths[index] != 4 or text[groups[index][0]] not in "23456":
         return 0
     for form in _CARDS:
@@ -81,8 +81,7 @@ def accounts(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _account_at(text: str, groups: list[Span], index: int) -> int:
-    """Return how many groups from the index on are an account's number, in one piece or in fours; 0 if they are not
-    one."""
+    """Return how many groups from the index on form an account number, in one piece or in fours; 0 if none do."""
     start, end = groups[index]
     length = _ACCOUNTS.get(text[start : start + 2])
     if length is None or not text[start + 2 : start + 4].isdecimal():
@@ -97,7 +96,7 @@ def _modulo_97(number: str) -> int:
 
 
 def addresses(text: str, start: int, end: int) -> Iterator[Span]:
-    """Yield IPv6 addresses, but not the `::` of names in programs, nor times."""
+    """Yield IPv6 addresses, but not times or the `::` of programming languages."""
     neighbours = text[max(start - 1, 0) : start] + text[end : end + 1]
     if any(character.isalnum() or character in "_:" for character in neighbours) or end - start < 3:
         return
@@ -109,14 +108,15 @@ def addresses(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def social_security(text: str, start: int, end: int) -> Iterator[Span]:
-    """Yield numbers that are issued: area, group and serial are not zero, and the area is not 666, nor 900 or more."""
+    """Yield numbers that can be issued: area, group and serial are not zero, and the area is neither 666 nor 900 or
+    more."""
     area, group, serial = text[start:end].split("-")
     if area not in ("000", "666") and area < "900" and group != "00" and serial != "0000":
         yield start, end
 
 
 def phones(text: str, start: int, end: int) -> Iterator[Span]:
-    """Yield numbers with a country's code: 8 to 15 digits."""
+    """Yield numbers with a country code: 8 to 15 digits."""
     if 8 <= sum(character.isdecimal() for character in text[start:end]) <= 15:
         yield start, end
 

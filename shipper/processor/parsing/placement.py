@@ -1,4 +1,4 @@
-"""Writes the values that were extracted from a text: all of them into the event, or none."""
+"""Writes all extracted values into an event, or none."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -11,13 +11,13 @@ from log_shipper.shipper.processor.field_by_field import Saved
 from log_shipper.shipper.processor.fields import MISSING, Path, ProcessorError, dotted
 
 _MESSAGE: Path = ("message",)
-# Members that are not, or not only, stored in the event's document.
+# Members that are not, or not only, in the event's document.
 _IN_COLUMNS = frozenset({"message", "@timestamp"})
 _OF_LOG = frozenset({("log",), ("log", "offset"), ("log", "length"), ("log", "flags"), ("log", "file")})
 
 
 def put_all(event: Event, paths: Sequence[Path], values: Sequence[Any], *, overwrite: bool) -> None:
-    """Write the values that are not None. Raises ProcessorError; the event is not changed then."""
+    """Write the values that are not None. Raises ProcessorError, and then changes nothing."""
     pairs = [(path, value) for path, value in zip(paths, values, strict=True) if value is not None]
     existing = None if overwrite else next((path for path, _ in pairs if event.get(path) is not MISSING), None)
     if existing is not None:
@@ -32,9 +32,9 @@ def put_all(event: Event, paths: Sequence[Path], values: Sequence[Any], *, overw
 
 
 class Placement:
-    """`put_all` for paths that are known in advance. None of them is above another.
+    """`put_all` for paths known in advance, none of which is above another.
 
-    An event that has no member of these names yet, as is usual, gets whole objects at once: writing each value through
+    An event without members of these names, the usual case, gets whole objects at once: writing each value through
     `Event` would take most of the processor's time.
     """
 
@@ -43,16 +43,15 @@ class Placement:
         self._overwrite = overwrite
         self._members = frozenset(path[0] for path in paths)
         self._text_index = self._paths.index(_MESSAGE) if overwrite and _MESSAGE in self._paths else None
-        # Objects to create, each by its parent's number and its name; 0 is the document. Then the places of values in
-        # them.
+        # Objects to create, by parent number and name; 0 is the document. Then the places of values in them.
         self._numbers: dict[Path, int] = {}
         self._objects: list[tuple[int, str]] = []
         self._places: list[tuple[int, int, str]] = []
-        # Values that are alone in a top-level object: its name, and the names below it in reverse.
+        # Values alone in a top-level object: its name, and the reversed names below it.
         self._alone: list[tuple[int, str, Path]] = []
         self._constants: Doc | None = None
         self._free = False
-        # The constants with the names of our objects: the event's own objects begin as a copy of them.
+        # Constants with the names of our objects: the event's own objects begin as copies.
         self._shared: list[tuple[int, Doc]] = []
 
     def write(self, event: Event, values: Sequence[Any]) -> None:
@@ -61,7 +60,7 @@ class Placement:
         if events.constants is not self._constants:
             self._look_at(events.constants)
         doc = (events.messages.docs or events.messages.documents())[event.index]
-        # A key of the event may contain dots, so one that begins with one of our names counts too.
+        # A key of the event may contain dots: one that begins with one of our names counts too.
         free = self._free and (not doc or self._members.isdisjoint([name.partition(".")[0] for name in doc]))
         if free and self._text_index is not None:
             text = values[self._text_index]
@@ -91,20 +90,20 @@ class Placement:
                 self._places.append((index, self._number(path[:-1]), path[-1]))
 
     def _number(self, above: Path) -> int:
-        """Return the number of the object at this path, which is planned if it is new."""
+        """Return the number of the object at this path, planning a new one if needed."""
         if above not in self._numbers:
             self._objects.append((self._number(above[:-1]), above[-1]))
             self._numbers[above] = len(self._objects)
         return self._numbers[above]
 
     def _is_plain(self, path: Path) -> bool:
-        """True if the path is stored in the event's document only."""
+        """Return True if the path is stored only in the event's document."""
         if path == _MESSAGE:
             return self._overwrite
         return path[0] not in _IN_COLUMNS and path[:2] not in _OF_LOG
 
     def _can_begin_as(self, name: str, shared: Any) -> bool:
-        """True if the shared value of this name is an object that has none of the members that we write."""
+        """Return True if the shared value is an object without any of the members to write."""
         below = [path for path in self._paths if path[0] == name]
         if not isinstance(shared, dict) or (name,) in below:
             return False
@@ -134,7 +133,7 @@ class Placement:
             self._prune(objects, place)
 
     def _prune(self, objects: list[Doc], number: int) -> None:
-        """Remove an object that is empty, and then its parents that are."""
+        """Remove an empty object, then its empty parents."""
         while number and not objects[number]:
             parent, name = self._objects[number - 1]
             objects[parent].pop(name, None)

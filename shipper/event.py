@@ -79,11 +79,11 @@ class Messages:
         self.offsets = [offset + place for place in self.offsets]
         self.start, self.end = self.start + offset, self.end + offset
 
-    def pieces(self, places: Sequence[int]) -> Iterator[Messages]:
+    def split_at(self, offsets: Sequence[int]) -> Iterator[Messages]:
         """Yield the run in pieces that end at these ascending offsets, and at the end. No message or interleaved
         stretch may lie across an offset."""
         first, start = 0, self.start
-        for place in [*(place for place in places if place < self.end), self.end]:
+        for place in [*(offset for offset in offsets if offset < self.end), self.end]:
             last = bisect_left(self.offsets, place, first)
             piece = Messages(start, place, self.texts[first:last], self.offsets[first:last], self.lengths[first:last])
             if self.flags:
@@ -138,11 +138,11 @@ class InputCounts:
     bytes_read: int = 0
 
 
-def never() -> bool:
+def always_false() -> bool:
     return False
 
 
-def nothing() -> None: ...
+def no_op() -> None: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -167,8 +167,8 @@ class Source:
     process: Process | None = None
     counts: InputCounts = field(default_factory=InputCounts)
     repeatable: bool = True
-    is_lost: Callable[[], bool] = never
-    staged: Callable[[], object] = nothing
+    is_lost: Callable[[], bool] = always_false
+    staged: Callable[[], object] = no_op
     letter: str = ""
 
 
@@ -248,20 +248,20 @@ class Part(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """How much processors may enlarge an event: to `factor` times its raw bytes and by `most` bytes, whichever is less.
+    """How much processors may enlarge an event: to `factor` times its raw bytes, and by `max_bytes`, whichever is less.
 
     Processors that add little are not counted.
     """
 
     factor: int = 1
-    most: int = 0
+    max_bytes: int = 0
 
     def then(self, other: Growth) -> Growth:
-        return Growth(self.factor * other.factor, self.most + other.most)
+        return Growth(self.factor * other.factor, self.max_bytes + other.max_bytes)
 
-    def of(self, raw: int, events: int) -> int:
+    def max_size(self, raw: int, events: int) -> int:
         """Return the maximum size of this many events with this many raw bytes."""
-        return min(raw * self.factor, raw + events * self.most)
+        return min(raw * self.factor, raw + events * self.max_bytes)
 
 
 class Process(Protocol):
@@ -274,7 +274,7 @@ class Process(Protocol):
         """Run the processors on a batch. Return its unfinished parts, or None if it is done."""
 
 
-def together(resolve: Callable[[], None], count: int) -> list[Callable[[], None]]:
+def resolve_after_all(resolve: Callable[[], None], count: int) -> list[Callable[[], None]]:
     """Return this many closures that resolve once all of them were called; calling one again does nothing."""
     missing = set(range(count))
 
@@ -300,7 +300,7 @@ class Topics:
     def names(self) -> frozenset[str]:
         return frozenset([self.shared] if self.shared is not None else filter(None, self.of_each))
 
-    def of(self, index: int) -> str:
+    def topic_of(self, index: int) -> str:
         """Return the topic of an event; empty if it has none."""
         return self.shared if self.shared is not None else self.of_each[index] or ""
 

@@ -74,7 +74,7 @@ class DiskQueueFigures:
     """
 
     bytes: int
-    most_bytes: int
+    max_bytes: int
     segments: int
     waiting_events: int
     waiting_bytes: int

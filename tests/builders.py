@@ -104,7 +104,7 @@ class Surroundings:
     """What a source finds around it: room, and nothing that holds it up."""
 
     has_room = True
-    flooded: frozenset[int] = frozenset()
+    devices_over_flood_mark: frozenset[int] = frozenset()
     knows_all = True
 
     def takes_more(self, source: Source) -> bool:

@@ -1,7 +1,7 @@
 """A disk below SQLite that fails or crashes at any operation, in place of the registry's `DiskFiles`.
 
 The files are real, in a directory of the test; apsw has SQLite call this module for each write, sync, truncation and
-removal. Beside them it knows what a power failure may leave (POSIX promises no more):
+removal. RecordExtras them it knows what a power failure may leave (POSIX promises no more):
 
 - writes since the last sync of a file are lost, kept, torn, or only the later ones are kept;
 - each new name, rename or removal is there or not, independently of the others, until the directory is synced;

@@ -18,7 +18,7 @@ from log_shipper.shipper.backoff import Backoff
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.event import Batch, Rejection, Topics
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.output.base import Deliveries, OnePlace
+from log_shipper.shipper.output.base import Deliveries, SingleDestination
 from log_shipper.shipper.output.encode import Encoder
 from log_shipper.shipper.output.kafka import KafkaContext
 from log_shipper.shipper.output.kafka_errors import ErrorReporter
@@ -65,7 +65,7 @@ class ManualClock:
         self._time += seconds
 
 
-class MemoryOutput(OnePlace):
+class MemoryOutput(SingleDestination):
     """Keeps records in `records`. While `holding`, the test decides when batches arrive and are acknowledged.
 
     A batch arrives (its records are in `records`) before it is acknowledged (the pipeline learns of it), as with a

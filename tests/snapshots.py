@@ -58,7 +58,7 @@ WELL = Snapshot(
 # A queue on disk in which something waits.
 KEPT = DiskQueueFigures(
     bytes=7 * 1024**2,
-    most_bytes=10**9,
+    max_bytes=10**9,
     segments=2,
     waiting_events=900,
     waiting_bytes=50 * 1024**2,

@@ -118,7 +118,7 @@ def _unite(into: Doc, values: Doc, what: str) -> None:
             raise ConflictError(f"cannot expand '{what[:_SHOWN]}': '{name[:_SHOWN]}' is there twice")
 
 
-def settle(fields: Doc, *, overwrite: bool) -> list[str]:
+def validate_root(fields: Doc, *, overwrite: bool) -> list[str]:
     """Make the fields valid at the root of an event: move members with a type other than in records to `json`.
 
     Without `overwrite`, `@timestamp` and `@metadata` are removed, and `type` may be anything. With it, `@timestamp` is
@@ -212,13 +212,13 @@ def merge(into: Doc, values: Doc, *, overwrite: bool = True) -> None:
             into[name] = value
 
 
-def take(fields: Doc, dotted: str) -> str | None:
+def pop_text(fields: Doc, dotted: str) -> str | None:
     """Remove a text from the fields, by key or path, and return it; None, without a change, if there is none."""
     if dotted in fields or "." not in dotted:
         return fields.pop(dotted) if isinstance(fields.get(dotted), str) else None
     above, _, rest = dotted.partition(".")
     inner = fields.get(above)
-    return take(inner, rest) if isinstance(inner, dict) else None
+    return pop_text(inner, rest) if isinstance(inner, dict) else None
 
 
 def add_error(doc: Doc, message: str) -> None:

@@ -21,7 +21,7 @@ class BackPressure(Protocol):
         """False while too much waits of all files together: then nothing is read."""
 
     @property
-    def flooded(self) -> frozenset[int]:
+    def devices_over_flood_mark(self) -> frozenset[int]:
         """Return the devices of file systems that are so full that deleted files are to be given up."""
 
     def takes_more(self, source: Source) -> bool:

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from log_shipper.registry import entry
 from log_shipper.registry.state import FileState
-from log_shipper.shipper.event import Batch, never
+from log_shipper.shipper.event import Batch, always_false
 from log_shipper.shipper.pipeline.acks import Ledger, Node, Stage
 
 SEND_TIMEOUT = 10.0  # seconds
@@ -34,7 +34,7 @@ class GroupOffset:
     partition: int
     offset: int
     is_lost: Callable[[], bool]
-    is_void: Callable[[], bool] = never
+    is_void: Callable[[], bool] = always_false
     metadata: str = ""
 
 

@@ -101,7 +101,7 @@ class Resending:
             self._remove_sent(path)
         self._is_over = True
 
-    def note_sent(self, ids: Iterable[str]) -> None:
+    def record_sent(self, ids: Iterable[str]) -> None:
         """Record acknowledged letters on disk. Raises OSError."""
         new = set(ids) - self._done
         if new:
@@ -133,7 +133,7 @@ class Resending:
     def _drop_replacements(self) -> None:
         """Record as sent the letters that replace others which were not settled after all: those are sent again."""
         unsettled = {stored.id for path in self._box.rotated() for stored in self._unsent(path)}
-        self.note_sent(
+        self.record_sent(
             stored.id
             for path in self._box.rotated()
             for stored in self._unsent(path)

@@ -32,7 +32,7 @@ from log_shipper.shipper.options.feeds import AnyInput
 from log_shipper.shipper.options.http import HttpConfig
 from log_shipper.shipper.options.inputs import InputConfig
 from log_shipper.shipper.output.base import Records, Remote
-from log_shipper.shipper.tap.route import Tappable, no_tap, sources_route, tap_route
+from log_shipper.shipper.tap.route import TapSources, no_tap, sources_route, tap_route
 from log_shipper.shipper.tap.tap import Tap
 
 logger = logging.getLogger(__name__)
@@ -128,9 +128,9 @@ class Monitor:
         return probe
 
 
-def _tappable(app: App) -> Tappable:
+def _tappable(app: App) -> TapSources:
     inputs = {active.id: _paths(active.config) for active in app.reloader.running}
-    return Tappable(inputs, [harvester.state.path for harvester in app.sources.observe().running])
+    return TapSources(inputs, [harvester.state.path for harvester in app.sources.observe().running])
 
 
 def _paths(config: AnyInput) -> tuple[str, ...]:

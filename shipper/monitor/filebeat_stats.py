@@ -163,9 +163,9 @@ def _queue(snapshot: Snapshot) -> Document:
         filled: Document = {"events": queue.events, "pct": round(queue.events / queue.most_events, 4)}
         return {"max_events": queue.most_events, "filled": filled}
     filled = {"events": disk.waiting_events + queue.events, "bytes": disk.bytes}
-    if disk.most_bytes:
-        filled["pct"] = round(disk.bytes / disk.most_bytes, 4)
-    return {"max_bytes": disk.most_bytes, "filled": filled}
+    if disk.max_bytes:
+        filled["pct"] = round(disk.bytes / disk.max_bytes, 4)
+    return {"max_bytes": disk.max_bytes, "filled": filled}
 
 
 def _registrar(snapshot: Snapshot) -> Document:

@@ -25,7 +25,7 @@ from log_shipper.shipper.monitor.snapshot import (
     RegistryFigures,
     Snapshot,
 )
-from log_shipper.shipper.output.base import OnePlace, Remote
+from log_shipper.shipper.output.base import Remote, SingleDestination
 from log_shipper.shipper.pipeline.queue import MemoryQueue
 
 MAX_FILES = 20
@@ -136,7 +136,7 @@ def _inputs(app: App, observation: Observation, lags: Iterable[FileLag]) -> list
 def _output(app: App, *, reached: bool) -> OutputFigures:
     output = app.pipeline.output
     if not isinstance(output, Remote):
-        problem = output.problem if isinstance(output, OnePlace) else ""
+        problem = output.problem if isinstance(output, SingleDestination) else ""
         return OutputFigures(reached=True, failing=bool(problem), problem=problem, batches_in_flight=output.in_flight)
     errors = output.errors
     return OutputFigures(

@@ -39,4 +39,4 @@ class OutputProbe:
         if not self.reached:
             self.reached = self._output.reach(TIMEOUT)
         elif self._output.errors.failing and self._is_idle() and self._output.reach(TIMEOUT):
-            self._output.errors.answered()
+            self._output.errors.note_response()

@@ -52,7 +52,7 @@ class QueueFigures:
     events: int
     most_events: int
     bytes: int
-    most_bytes: int
+    max_bytes: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from log_shipper.shipper.output.kafka_errors import MAY_BE_TIMES, POISON, is_fat
 from log_shipper.shipper.output.kafka_records import Producer, Report
 from log_shipper.shipper.output.lane import Flight, Lane
 from log_shipper.shipper.output.topic_shares import TopicShares
-from log_shipper.shipper.output.unanswered import Unanswered
+from log_shipper.shipper.output.unanswered import UnacknowledgedRecords
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ class AtLeastOnce:
         self._metrics = kafka.metrics
         self._clock = kafka.clock
         self._renew_by: float | None = None  # while a renewal of certificates waits for batches in flight
-        self._unanswered = Unanswered(kafka.errors, kafka.clock)
+        self._unacknowledged = UnacknowledgedRecords(kafka.errors, kafka.clock)
         self._lanes: dict[str, Lane] = {}
         self._paused_lanes: dict[str, Lane] = {}
         self._fatal = False
@@ -92,7 +92,7 @@ class AtLeastOnce:
             self._replace_producer()
         if self._paused_lanes:
             self._resend()
-        self._unanswered.look(self._lanes.values())
+        self._unacknowledged.check(self._lanes.values())
         self._metrics.topics_waiting = self.errors.topics_waiting
 
     def reach(self, timeout: float) -> bool:
@@ -168,7 +168,9 @@ class AtLeastOnce:
         flight.fail(index, error.code(), error.str())
         self._pause(flight)
         self._fatal |= is_fatal(error)
-        self.errors.record_failed(error, message.topic() or "", has_times=flight.has_times, is_alone=flight.lane.alone)
+        self.errors.report_failed_record(
+            error, message.topic() or "", has_times=flight.has_times, is_alone=flight.lane.alone
+        )
 
     def _pause(self, flight: Flight) -> None:
         self._paused_lanes[flight.batch.source.file_id] = flight.lane
@@ -179,12 +181,12 @@ class AtLeastOnce:
         if flight.done:
             lane.flights.remove(flight)
             lane.attempts = 0
-            self._unanswered.delivered(flight)
+            self._unacknowledged.delivered(flight)
             self.in_flight -= 1
             if self._shares is not None:
                 self._shares.remove(flight.batch, flight.topics)
             if self.errors.any_reported and flight.sendable != []:
-                self.errors.recovered(flight.topics)
+                self.errors.report_recovery(flight.topics)
             self._deliveries.delivered(flight.batch, flight.rejected)
             if lane.idle and not lane.paused:
                 del self._lanes[flight.batch.source.file_id]
@@ -195,7 +197,7 @@ class AtLeastOnce:
         """Schedule the retry of a lane: immediately and in parts if records may be poison, else after a growing
         delay."""
         times_refused = any(flight.times_refused for flight in lane.flights)
-        lane.learn()
+        lane.adapt_part_size()
         codes = {code for flight in lane.flights for code in flight.failed.values()}
         if codes <= POISON or (times_refused and codes <= POISON | MAY_BE_TIMES):
             lane.attempts = 0

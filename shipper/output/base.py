@@ -112,7 +112,7 @@ class OutputErrors(Protocol):
         """Return topics that rejected records and accepted none since, and topics that do not respond, each with a
         message."""
 
-    def answered(self) -> None:
+    def note_response(self) -> None:
         """Note that the destination responds, while there is nothing to deliver."""
 
 
@@ -127,7 +127,7 @@ class Remote(Protocol):
         """Return True if the destination responds. Blocks for at most `timeout` seconds; callable from any thread."""
 
 
-class OnePlace:
+class SingleDestination:
     """An output with a single destination: a failure for one file is a failure for all.
 
     `problem`: why it does not deliver; empty while it delivers.

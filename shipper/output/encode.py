@@ -51,7 +51,7 @@ class Encoder:
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
-        self._pieces: WeakKeyDictionary[Constants, Pieces] = WeakKeyDictionary()
+        self._fragments: WeakKeyDictionary[Constants, Fragments] = WeakKeyDictionary()
 
     def refused(self, batch: Batch) -> Mapping[int, str]:
         return NOTHING_REFUSED
@@ -61,8 +61,8 @@ class Encoder:
         messages = batch.messages
         if not messages.texts:
             return []
-        pieces = self.pieces_of(batch.constants)
-        file, tail, time = pieces.file, pieces.tail, timestamp(batch.time)
+        fragments = self.constant_fragments(batch.constants)
+        file, tail, time = fragments.file, fragments.tail, timestamp(batch.time)
         head = f'{{"@timestamp":"{time}","message":"'
         escaped = escape(messages.texts)
         if messages.docs is None:
@@ -71,21 +71,21 @@ class Encoder:
                 for text, offset, length in zip(escaped, messages.offsets, messages.lengths, strict=True)
             ]
             for index in messages.flags:
-                records[index] = _record(pieces, time, escaped[index], batch, index)
+                records[index] = _record(fragments, time, escaped[index], batch, index)
         else:
-            records = _documents(batch, pieces, time, escaped, messages.docs)
+            records = _documents(batch, fragments, time, escaped, messages.docs)
         # A raw byte may become U+FFFD, three bytes; nothing grows more than a control character.
         longest = max(messages.lengths) * WORST_ESCAPE + len(head) + len(file) + len(tail) + 64
         if messages.docs is not None or longest > self._max_bytes:
             self._fit(records, batch)
         return records
 
-    def pieces_of(self, constants: Constants) -> "Pieces":
+    def constant_fragments(self, constants: Constants) -> "Fragments":
         """Return the constants as JSON fragments, created once per file."""
-        pieces = self._pieces.get(constants)
-        if pieces is None:
-            pieces = self._pieces[constants] = Pieces(constants.members)
-        return pieces
+        fragments = self._fragments.get(constants)
+        if fragments is None:
+            fragments = self._fragments[constants] = Fragments(constants.members)
+        return fragments
 
     def _fit(self, records: list[str], batch: Batch) -> None:
         if max(map(len, records)) * 4 <= self._max_bytes:
@@ -98,23 +98,23 @@ class Encoder:
         """Return the record with as much of its message as fits: the same bytes each time."""
         part = batch.part([index])
         part.messages.flags = {0: add_flag(batch.messages.flags.get(index, ()), TRUNCATED)}
-        pieces, time = self.pieces_of(batch.constants), timestamp(batch.time)
+        fragments, time = self.constant_fragments(batch.constants), timestamp(batch.time)
         text = without_surrogates(part.messages.texts[0])
-        room = max_bytes - len(_record(pieces, time, "", part, 0).encode())
+        room = max_bytes - len(_record(fragments, time, "", part, 0).encode())
         while text and (size := len(orjson.dumps(text)) - 2) > room:
             kept = len(text.encode()) * max(room, 0) // size
             text = cut_text(text, kept)
-        return _record(pieces, time, orjson.dumps(text)[1:-1].decode(), part, 0)
+        return _record(fragments, time, orjson.dumps(text)[1:-1].decode(), part, 0)
 
 
-def _documents(batch: Batch, pieces: "Pieces", time: str, escaped: list[str], docs: list[Doc]) -> list[str]:
+def _documents(batch: Batch, fragments: "Fragments", time: str, escaped: list[str], docs: list[Doc]) -> list[str]:
     """Return the records of events with documents. They are encoded in one call, except those with flags or with a
     member that shadows a constant."""
-    messages, flags, file, tail = batch.messages, batch.messages.flags, pieces.file, pieces.tail
-    easy = list(map(pieces.apart.isdisjoint, docs))
+    messages, flags, file, tail = batch.messages, batch.messages.flags, fragments.file, fragments.tail
+    easy = list(map(fragments.apart.isdisjoint, docs))
     written = _column(docs) if any(easy) else None
     if written is None:
-        return [_record(pieces, time, text, batch, index) for index, text in enumerate(escaped)]
+        return [_record(fragments, time, text, batch, index) for index, text in enumerate(escaped)]
     head = f'{{"@timestamp":"{time}",'
     heads = ["{" if "@timestamp" in doc else head for doc in docs]  # it has its own among its members
     rows = zip(heads, escaped, messages.offsets, messages.lengths, written, strict=True)
@@ -127,7 +127,7 @@ def _documents(batch: Batch, pieces: "Pieces", time: str, escaped: list[str], do
     if flags or not all(easy):
         for index, is_easy in enumerate(easy):
             if not is_easy or index in flags:
-                records[index] = _record(pieces, time, escaped[index], batch, index)
+                records[index] = _record(fragments, time, escaped[index], batch, index)
     return records
 
 
@@ -140,13 +140,13 @@ def _column(docs: list[Doc]) -> list[str] | None:
         written = orjson.dumps(mixed, text_of).decode()
     except TypeError:
         return None
-    pieces = written[1:-1].split(f',"{SEPARATOR}",')
-    if len(pieces) != len(docs):
+    fragments = written[1:-1].split(f',"{SEPARATOR}",')
+    if len(fragments) != len(docs):
         return None
-    return [f",{piece[1:-1]}" if len(piece) > 2 else "" for piece in pieces]
+    return [f",{fragment[1:-1]}" if len(fragment) > 2 else "" for fragment in fragments]
 
 
-def _record(pieces: "Pieces", time: str, text: str, batch: Batch, index: int) -> str:
+def _record(fragments: "Fragments", time: str, text: str, batch: Batch, index: int) -> str:
     """Return the record of an event with its own flags, log or constants; `text` is its escaped message."""
     messages = batch.messages
     doc = messages.docs[index] if messages.docs else {}
@@ -156,7 +156,7 @@ def _record(pieces: "Pieces", time: str, text: str, batch: Batch, index: int) ->
     if own_log and not LOG_COLUMNS.isdisjoint(own_log):
         own_log = {name: value for name, value in own_log.items() if name not in LOG_COLUMNS}
     if not own_log or "file" not in own_log:
-        log += f",{pieces.file}"
+        log += f",{fragments.file}"
     if index in messages.flags:
         log += f',"flags":{dumps(messages.flags[index])}'
     if own_log:
@@ -164,7 +164,7 @@ def _record(pieces: "Pieces", time: str, text: str, batch: Batch, index: int) ->
     own = {name: value for name, value in doc.items() if value is not DELETED and name != "log"}
     written = f",{dumps(own)[1:-1]}" if own else ""
     head = "" if "@timestamp" in doc else f'"@timestamp":"{time}",'
-    return f'{{{head}{message}"log":{{{log}}}{written}{pieces.without(doc)}'
+    return f'{{{head}{message}"log":{{{log}}}{written}{fragments.without(doc)}'
 
 
 def escape(texts: list[str]) -> list[str]:
@@ -176,13 +176,13 @@ def escape(texts: list[str]) -> list[str]:
         return escape([without_surrogates(text) for text in texts])
     if len(encoded) == len(joined) + 2 and joined.isascii():
         return texts  # same length: nothing was escaped
-    pieces = encoded[1:-1].decode().split(SEPARATOR)
-    if len(pieces) == len(texts):
-        return pieces
+    fragments = encoded[1:-1].decode().split(SEPARATOR)
+    if len(fragments) == len(texts):
+        return fragments
     return [orjson.dumps(text)[1:-1].decode() for text in texts]
 
 
-class Pieces:
+class Fragments:
     """The constants of a file as JSON: `file` within `log`, other members with a leading comma, and `tail`, all of
     these with the closing brace. A document with a name in `apart` cannot be inserted unchanged."""
 
@@ -202,6 +202,6 @@ class Pieces:
         if shadowed not in self._without:
             if len(self._without) == 256:  # the log determines the subsets, and a dozen fields_under_root give many
                 self._without.clear()
-            rest = (piece for name, piece in self.members.items() if name not in shadowed)
+            rest = (fragment for name, fragment in self.members.items() if name not in shadowed)
             self._without[shadowed] = "".join(rest) + "}"
         return self._without[shadowed]

@@ -9,7 +9,7 @@ from log_shipper.shipper.formats.text import cut_text
 Texts = Callable[[Batch], tuple[list[str], dict[int, str]]]
 
 
-def nothing(batch: Batch) -> int:
+def nothing_reserved(batch: Batch) -> int:
     return 0
 
 
@@ -17,7 +17,7 @@ class FormatCodec:
     """`max_bytes`: the maximum payload in bytes of UTF-8, including the bytes `reserved` for its headers. A larger one
     is cut and its event flagged: flags are in the headers."""
 
-    def __init__(self, texts: Texts, max_bytes: int, reserved: Callable[[Batch], int] = nothing) -> None:
+    def __init__(self, texts: Texts, max_bytes: int, reserved: Callable[[Batch], int] = nothing_reserved) -> None:
         self._texts = texts
         self._max_bytes = max_bytes
         self._reserved = reserved

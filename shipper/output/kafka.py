@@ -28,7 +28,7 @@ class Sending:
         self.batch = batch
         self.topics = topics
         self.has_times = has_times
-        self.rejected = [Rejection(index, reason, topics.of(index)) for index, reason in topics.refused.items()]
+        self.rejected = [Rejection(index, reason, topics.topic_of(index)) for index, reason in topics.refused.items()]
 
     @property
     def sendable(self) -> list[int] | None:
@@ -73,7 +73,7 @@ class KafkaContext:
 
     def knows_partitions(self, topics: Topics) -> bool:
         """Return True if records for these topics can be sent; otherwise look up the partitions. Does not block."""
-        return self.partitions is None or self.partitions.know(topics)
+        return self.partitions is None or self.partitions.are_known(topics)
 
     def send(
         self,
@@ -109,6 +109,6 @@ def _by_topic(
         return
     groups: dict[str, list[int]] = {}
     for place, index in enumerate(indices):
-        groups.setdefault(topics.of(index), []).append(place)
+        groups.setdefault(topics.topic_of(index), []).append(place)
     for topic, places in groups.items():
         yield topic, [indices[place] for place in places], [records[place] for place in places]

@@ -84,7 +84,7 @@ class KafkaDeadLetter:
             self._send(batch.source.file_id, letters)
         except (KafkaException, StartError) as error:
             self._drop_producer()
-            raise OSError(errno.EIO, _words(error)) from error
+            raise OSError(errno.EIO, _describe(error)) from error
         finally:
             self._keep_refused(batch, rejected)
         self._check(letters)
@@ -111,16 +111,16 @@ class KafkaDeadLetter:
         for unsent in [one for one in letters if one.state is _State.UNSENT]:
             record = {"value": unsent.text, "key": key}
             unsent.state = _State.IN_FLIGHT
-            if not self._producer.produce_batch(self._topic, [record], callback=partial(self._note, unsent)):
-                self._settle(unsent, record.get("_error"))  # type: ignore[arg-type]  # set by the client
+            if not self._producer.produce_batch(self._topic, [record], callback=partial(self._report, unsent)):
+                self._set_outcome(unsent, record.get("_error"))  # type: ignore[arg-type]  # set by the client
         deadline = self._clock.monotonic() + PATIENCE
         while _any_in_flight(letters) and self._clock.monotonic() < deadline:
             self._producer.poll(0.1)
 
-    def _note(self, sent: _Letter, error: KafkaError | None, message: Message) -> None:
-        self._settle(sent, error)
+    def _report(self, sent: _Letter, error: KafkaError | None, message: Message) -> None:
+        self._set_outcome(sent, error)
 
-    def _settle(self, sent: _Letter, error: KafkaError | None) -> None:
+    def _set_outcome(self, sent: _Letter, error: KafkaError | None) -> None:
         self._silent_since = self._clock.monotonic()
         sent.error = error
         if error is None:
@@ -170,5 +170,5 @@ def _any_in_flight(letters: Iterable[_Letter]) -> bool:
     return any(one.state is _State.IN_FLIGHT for one in letters)
 
 
-def _words(error: KafkaException | StartError) -> str:
+def _describe(error: KafkaException | StartError) -> str:
     return str(error.args[0].str() if isinstance(error, KafkaException) else error)

@@ -129,8 +129,8 @@ class ErrorReporter:
         self._present: set[int] = set()
         self._reported: dict[str, str] = {}  # messages by topic, which is empty for other errors
         self._logged: set[str] = set()  # topics whose error was logged, so that its end is, too
-        self._unanswered: dict[str, str] = {}  # topics with unacknowledged records, with a message
-        self._unanswered_logged: set[str] = set()  # topics that were logged, so that the end is, too
+        self._unacknowledged: dict[str, str] = {}  # topics with unacknowledged records, with a message
+        self._unacknowledged_logged: set[str] = set()  # topics that were logged, so that the end is, too
         self._counts: dict[int, int] = {}  # by code
         # The latest report is an error of the whole output, and nothing was delivered since. With topics by event, a
         # rejecting topic does not count: a broker has responded, and other topics may work.
@@ -147,25 +147,25 @@ class ErrorReporter:
         self._present.add(code)
         is_due = self._is_due(code, topic)
         if is_due or topic not in self._reported:
-            self._reported[topic] = self._in_words(code, text, topic)
+            self._reported[topic] = self._describe(code, text, topic)
         if is_due:
             self._logged.add(topic)
             logger.warning(
                 "%s. Events are kept and sent when it works again; nothing is lost. (%s)", self._reported[topic], text
             )
 
-    def record_failed(self, error: KafkaError, topic: str, *, has_times: bool, is_alone: bool = False) -> None:
+    def report_failed_record(self, error: KafkaError, topic: str, *, has_times: bool, is_alone: bool = False) -> None:
         """Report that a record was refused or not sent. `has_times`: it had the time of its event; `is_alone`: it was
         the only one in its request."""
         code = error.code()
         if has_times and code in MAY_BE_TIMES:
-            self.times_refused(error.str(), topic)
+            self.report_refused_times(error.str(), topic)
         elif code not in POISON | PURGED:
             self.report(code, error.str(), topic)
         if code in LIMITS and not is_alone:
-            self.request_too_large(code, topic)
+            self.report_large_request(code, topic)
 
-    def request_too_large(self, code: int, topic: str) -> None:
+    def report_large_request(self, code: int, topic: str) -> None:
         self._count(code)
         if self._is_due(code, topic):
             logger.warning(
@@ -175,7 +175,7 @@ class ErrorReporter:
                 LIMITS[code],
             )
 
-    def times_refused(self, text: str, topic: str) -> None:
+    def report_refused_times(self, text: str, topic: str) -> None:
         self._count(KafkaError.INVALID_TIMESTAMP)
         if self._is_due(KafkaError.INVALID_TIMESTAMP, topic):
             logger.warning(
@@ -186,27 +186,27 @@ class ErrorReporter:
                 text,
             )
 
-    def unanswered(self, paths: Mapping[str, Sequence[str]]) -> None:
+    def report_unacknowledged(self, paths: Mapping[str, Sequence[str]]) -> None:
         """Set the topics with unacknowledged records, with the paths of their files; empty if there are none."""
-        for topic in sorted(self._unanswered_logged - paths.keys()):
+        for topic in sorted(self._unacknowledged_logged - paths.keys()):
             logger.info("Kafka (%s): records are acknowledged again", self._where(topic), extra=END)
-        self._unanswered_logged &= paths.keys()
-        self._unanswered = {topic: self._unanswered_in_words(topic, files) for topic, files in paths.items()}
-        for topic, words in self._unanswered.items():
+        self._unacknowledged_logged &= paths.keys()
+        self._unacknowledged = {topic: self._describe_unacknowledged(topic, files) for topic, files in paths.items()}
+        for topic, words in self._unacknowledged.items():
             if self._is_due(KafkaError._MSG_TIMED_OUT, topic):
-                self._unanswered_logged.add(topic)
+                self._unacknowledged_logged.add(topic)
                 logger.warning("%s. Events are kept and sent when it works again; nothing is lost", words)
 
-    def _unanswered_in_words(self, topic: str, paths: Sequence[str]) -> str:
+    def _describe_unacknowledged(self, topic: str, paths: Sequence[str]) -> str:
         files = f"{paths[0]} and {len(paths) - 1} more" if len(paths) > 1 else paths[0]
         return f"Kafka ({self._where(topic)}): records of {files} are unacknowledged for 30 s; {_NO_LEADER}"
 
     @property
     def any_reported(self) -> bool:
-        """Return True if `recovered` has something to do."""
+        """Return True if `report_recovery` has something to do."""
         return self.failing or bool(self._present or self._reported)
 
-    def recovered(self, topics: Topics | None = None) -> None:
+    def report_recovery(self, topics: Topics | None = None) -> None:
         """Note that events of these topics were delivered; None: of all reported topics."""
         self._present.clear()
         self.failing = False
@@ -228,9 +228,9 @@ class ErrorReporter:
         """Return the last error as a message with advice, even if it was not logged again; empty if there was none.
         Callable from any thread."""
         last = self._last
-        return "" if last is None else self._in_words(*last)
+        return "" if last is None else self._describe(*last)
 
-    def _in_words(self, code: int, text: str, topic: str) -> str:
+    def _describe(self, code: int, text: str, topic: str) -> str:
         return f"Kafka ({self._where(topic)}): {advice(code, text, 'Kafka reports an error')}"
 
     def counts(self) -> dict[str, int]:
@@ -240,9 +240,9 @@ class ErrorReporter:
     def waiting(self) -> dict[str, str]:
         """Return topics that rejected records and accepted none since, and topics that do not respond, each with a
         message. Callable from any thread."""
-        return self._unanswered | {topic: words for topic, words in self._reported.copy().items() if topic}
+        return self._unacknowledged | {topic: words for topic, words in self._reported.copy().items() if topic}
 
-    def answered(self) -> None:
+    def note_response(self) -> None:
         """Note that a broker responds, while nothing is in flight that would show it."""
         self.failing = bool(self._topic) and bool(self.waiting())
 

@@ -36,10 +36,10 @@ class Producer(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
-    """What travels beside the value. `keys` gives the key of each event, without it all have the file id; `headers` are
-    the same for all records; `places` gives those of each event. `times`: the record's time is the event's, not that of
-    sending. `hashes` gives the hash of each record by which its partition is chosen, None for a random one."""
+class RecordExtras:
+    """The parts of records besides the value. `keys` returns the key of each event, by default the file id; `headers`
+    are common to all records; `places` returns those of each event. `times`: the record has the event's time, not that
+    of sending. `hashes` returns the hash that selects the partition of each record, None for a random one."""
 
     keys: Callable[[Batch], Sequence[str]] | None = None
     headers: Headers | None = None
@@ -51,35 +51,35 @@ class Beside:
 class RecordMaker:
     """Makes the same records each time from the same batch, so that a resent record is identical."""
 
-    def __init__(self, codec: Codec, beside: Beside | None = None) -> None:
+    def __init__(self, codec: Codec, extras: RecordExtras | None = None) -> None:
         self._codec = codec
-        self._beside = beside or Beside()
+        self._extras = extras or RecordExtras()
 
     @property
     def sets_times(self) -> bool:
-        return self._beside.times
+        return self._extras.times
 
     def records(self, batch: Batch, *, with_times: bool = True) -> list[dict[str, Any]]:
         """Return the record of each event, in order, with the names of `Producer.produce`: value, key, headers,
         timestamp, and as partition the hash that selects it. Without `with_times`, records have the time of sending,
         whatever is configured."""
-        beside, values = self._beside, self._codec.encode(batch)
-        if beside.keys is None:
+        extras, values = self._extras, self._codec.encode(batch)
+        if extras.keys is None:
             key = batch.source.file_id
             records: list[dict[str, Any]] = [{"value": value, "key": key} for value in values]
         else:
-            records = [{"value": value, "key": key} for value, key in zip(values, beside.keys(batch), strict=True)]
-        if beside.places is not None:
-            for record, place in zip(records, beside.places(batch), strict=True):
-                record["headers"] = place + beside.headers if beside.headers else place
-        elif beside.headers:
+            records = [{"value": value, "key": key} for value, key in zip(values, extras.keys(batch), strict=True)]
+        if extras.places is not None:
+            for record, place in zip(records, extras.places(batch), strict=True):
+                record["headers"] = place + extras.headers if extras.headers else place
+        elif extras.headers:
             for record in records:
-                record["headers"] = beside.headers
-        if beside.hashes is not None:
+                record["headers"] = extras.headers
+        if extras.hashes is not None:
             keys = [record["key"] for record in records]
-            for record, hashed in zip(records, beside.hashes(batch, keys), strict=True):
+            for record, hashed in zip(records, extras.hashes(batch, keys), strict=True):
                 record["partition"] = hashed
-        if beside.times and with_times:
+        if extras.times and with_times:
             for record, milliseconds in zip(records, event_times(batch), strict=True):
                 record["timestamp"] = milliseconds
         return records

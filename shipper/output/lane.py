@@ -42,7 +42,7 @@ class Flight(Sending):
             self.failed[index] = KafkaError.INVALID_TIMESTAMP
             return
         if self.lane.alone and code in POISON:
-            self.rejected.append(Rejection(index, reason, self.topics.of(index)))
+            self.rejected.append(Rejection(index, reason, self.topics.topic_of(index)))
             return
         self.failed[index] = code
         if code in POISON:
@@ -82,7 +82,7 @@ class Lane:
     def idle(self) -> bool:
         return not self.flights and not self.waiting
 
-    def learn(self) -> None:
+    def adapt_part_size(self) -> None:
         """Adapt the part size after a round: halve it after a refusal, else double it, as refused records may be rare.
         Records refused for their times are sent without them."""
         for flight in self.flights:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from log_shipper.shipper.event import SPLIT, Batch, Doc, Messages, add_flag
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.output.encode import Codec
-from log_shipper.shipper.output.format_codec import nothing
+from log_shipper.shipper.output.format_codec import nothing_reserved
 
 # The maximum bytes of a payload per byte of text, besides members shared by all events of the file; events with their
 # own members are all measured.
@@ -23,14 +23,14 @@ class Room:
 
     whole: Codec
     max_bytes: int
-    reserved: Callable[[Batch], int] = nothing
+    reserved: Callable[[Batch], int] = nothing_reserved
 
-    def of(self, batch: Batch) -> int:
+    def bytes_for(self, batch: Batch) -> int:
         return max(self.max_bytes - self.reserved(batch), 1)
 
     def sizes_above(self, batch: Batch, refused: Mapping[int, str]) -> dict[int, int]:
         """Return the bytes of each oversized payload, by event index."""
-        messages, most = batch.messages, self.of(batch)
+        messages, most = batch.messages, self.bytes_for(batch)
         longest = (most - SHARED_BYTES) // MAX_GROWTH
         if messages.docs is None and not batch.grown and max(map(len, messages.texts), default=0) <= longest:
             return {}
@@ -51,7 +51,7 @@ class RefusingCodec:
         refused = self._whole.refused(batch)
         reason = "record too large: {} bytes; output.kafka.max_message_bytes has room for {}"
         sizes = self._room.sizes_above(batch, refused)
-        return {**refused, **{index: reason.format(size, self._room.of(batch)) for index, size in sizes.items()}}
+        return {**refused, **{index: reason.format(size, self._room.bytes_for(batch)) for index, size in sizes.items()}}
 
     def encode(self, batch: Batch) -> list[str]:
         return self._whole.encode(batch)
@@ -83,7 +83,7 @@ class Splitter:
 
     def _parts(self, event: Batch, size: int) -> Messages | None:
         (text,), (length,) = event.messages.texts, event.messages.lengths
-        count = size // self._room.of(event) + 1
+        count = size // self._room.bytes_for(event) + 1
         for _ in range(MAX_ATTEMPTS):
             if count > min(len(text), length):
                 return None  # each part needs its own byte

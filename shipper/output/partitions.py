@@ -78,7 +78,7 @@ class Partitions:
     report: Callable[[KafkaError, str], None]
     _topics: dict[str, _Topic] = field(default_factory=dict)
 
-    def know(self, topics: Topics) -> bool:
+    def are_known(self, topics: Topics) -> bool:
         """Return True if the partitions of all these topics are known; unknown ones are looked up. Does not block."""
         names = [topics.shared] if topics.shared is not None else {name for name in topics.of_each if name}
         unknown = [name for name in names if not self._numbers(name)]
@@ -91,7 +91,7 @@ class Partitions:
     def _numbers(self, name: str) -> Sequence[int]:
         topic = self._topics.setdefault(name, _Topic())
         if topic.lookup is not None and topic.lookup.wait(0):
-            self._take(name, topic, topic.lookup)
+            self._finish_lookup(name, topic, topic.lookup)
         if topic.lookup is None and self.clock.monotonic() >= topic.due and self._lookups < MAX_LOOKUPS:
             topic.lookup = Background(lambda: self._find(name, topic), "partitions")
         return topic.numbers
@@ -103,7 +103,7 @@ class Partitions:
     def _find(self, name: str, topic: _Topic) -> None:
         topic.latest = self.look_up(name)
 
-    def _take(self, name: str, topic: _Topic, lookup: Background) -> None:
+    def _finish_lookup(self, name: str, topic: _Topic, lookup: Background) -> None:
         topic.lookup = None
         if lookup.error is not None:
             topic.due = self.clock.monotonic() + RETRY

@@ -67,7 +67,7 @@ class SilentTopics:
         """Return the errors of the last look-up by topic."""
         return self._answer or {}
 
-    def recovered(self) -> None:
+    def reset(self) -> None:
         """Reset, after a commit or with a new producer."""
         self._refused.clear()
         self._silent = self._outstanding = 0

@@ -18,7 +18,7 @@ from log_shipper.shipper.output.kafka_errors import MAY_BE_TIMES, POISON
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class TransactionLimits:
     """When a transaction ends: after `interval` seconds, or when its batches reach a cost of `bytes` or this many
     `events`."""
 
@@ -78,7 +78,7 @@ class SentInParts(Sending):
                 poison[part[0]] = error
             else:
                 parts.append(part)
-        self.rejected += [Rejection(index, error.str(), self.topics.of(index)) for index, error in poison.items()]
+        self.rejected += [Rejection(index, error.str(), self.topics.topic_of(index)) for index, error in poison.items()]
         self.parts = [left for part in parts if (left := [index for index in part if index not in poison])]
         self.alone = self.alone or any(error.code() in POISON for error in self._failed.values())
         self._failed, self._unsendable = {}, {}

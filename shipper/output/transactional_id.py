@@ -69,7 +69,7 @@ class TransactionalId:
         nothing."""
         return self._store.refused(topics, TIMEOUT)
 
-    def take(self, on_error: Callable[[KafkaError], None]) -> None:
+    def take_over(self, on_error: Callable[[KafkaError], None]) -> None:
         """Take over the id; `committed` is the state committed under it. Raises StartError."""
         self._store.prepare()
         self._renew(on_error)
@@ -117,7 +117,7 @@ class TransactionalId:
         self.producer.begin_transaction()
         self._has_offsets = False
 
-    def leave(self, is_open: bool) -> None:
+    def stop_sending(self, is_open: bool) -> None:
         """Stop sending, and abort an open transaction."""
         self.producer.purge()
         if is_open:

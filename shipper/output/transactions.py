@@ -28,11 +28,11 @@ from confluent_kafka import KafkaError, KafkaException, Message
 
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.output.background import Background
-from log_shipper.shipper.output.base import OnePlace, PreparesPositions, TransactionDeliveries
+from log_shipper.shipper.output.base import PreparesPositions, SingleDestination, TransactionDeliveries
 from log_shipper.shipper.output.kafka import KafkaContext
 from log_shipper.shipper.output.kafka_errors import POISON, PURGED
 from log_shipper.shipper.output.silent_topics import SilentTopics
-from log_shipper.shipper.output.transaction import Limits, SentInParts, Transaction
+from log_shipper.shipper.output.transaction import SentInParts, Transaction, TransactionLimits
 from log_shipper.shipper.output.transactional_id import TransactionalId, TransactionalProducer
 
 logger = logging.getLogger(__name__)
@@ -41,7 +41,7 @@ STOP_CHECK = 0.2  # seconds
 CLOSING = 1.0  # seconds
 
 
-class Transactions(OnePlace):
+class Transactions(SingleDestination):
     """`start` is called first. `limits`: when a transaction ends."""
 
     def __init__(
@@ -50,7 +50,7 @@ class Transactions(OnePlace):
         kafka: KafkaContext,
         deliveries: TransactionDeliveries,
         prepares: PreparesPositions,
-        limits: Limits,
+        limits: TransactionLimits,
     ) -> None:
         self._id = transactional_id
         self._kafka = kafka
@@ -79,7 +79,7 @@ class Transactions(OnePlace):
         """Take over the transactional id, and return the entries committed under it, by file id. Waits for Kafka; None
         if `stopping` meanwhile. Raises StartError."""
         while not stopping():
-            taking = self._run(lambda: self._id.take(self._on_error), self._committed, self._delay)
+            taking = self._run(lambda: self._id.take_over(self._on_error), self._committed, self._delay)
             while not taking.wait(STOP_CHECK):
                 if stopping():
                     return None
@@ -91,7 +91,7 @@ class Transactions(OnePlace):
                 self._report(error.args[0])
                 continue
             self._attempts = 0
-            self._kafka.errors.recovered()
+            self._kafka.errors.report_recovery()
             committed = self._id.committed
             if committed.owner is not None:
                 logger.info("the transactional id was last used by %s", committed.owner)
@@ -135,7 +135,7 @@ class Transactions(OnePlace):
             return
         if not self._id.has_producer:
             return
-        Background(partial(self._id.leave, self._is_open), "transaction").wait(CLOSING)
+        Background(partial(self._id.stop_sending, self._is_open), "transaction").wait(CLOSING)
 
     def _continue(self, timeout: float | None = None) -> None:
         """Do what can be done without waiting. `timeout`: first process reports for this many seconds."""
@@ -231,11 +231,11 @@ class Transactions(OnePlace):
         whole = len(indices) == sending.batch.events
         for index, error in self._kafka.send(self._client, sending, None if whole else indices, lambda _: report):
             sending.refuse(index, error)
-            self._record_failed(error, sending.topics.of(index))
+            self._record_failed(error, sending.topics.topic_of(index))
 
     def _record_failed(self, error: KafkaError, topic: str, has_times: bool = False) -> None:
         self._failed = True
-        self._kafka.errors.record_failed(error, topic, has_times=has_times)
+        self._kafka.errors.report_failed_record(error, topic, has_times=has_times)
 
     @property
     def _is_full(self) -> bool:
@@ -282,9 +282,9 @@ class Transactions(OnePlace):
         self._is_open = self._failed = False
         for file_id in committed.removed:
             self._forgotten.pop(file_id, None)
-        self._silent_topics.recovered()
+        self._silent_topics.reset()
         self._kafka.metrics.transactions_committed += 1
-        self._kafka.errors.recovered()
+        self._kafka.errors.report_recovery()
         committed.commit()
 
     def _aborted(self) -> None:
@@ -305,7 +305,7 @@ class Transactions(OnePlace):
 
     def _replaced(self) -> None:
         self._is_renewed = False
-        self._silent_topics.recovered()
+        self._silent_topics.reset()
         logger.warning("the Kafka producer was replaced: uncommitted events are sent again")
         if self._is_written and self._id.is_committed:
             self._committed()

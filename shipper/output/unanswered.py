@@ -14,7 +14,7 @@ LONG = 30.0  # seconds, enough to elect a leader or restart a broker
 INTERVAL = 5.0  # seconds between checks
 
 
-class Unanswered:
+class UnacknowledgedRecords:
     """Reports files whose records wait while others, sent much later, are delivered, or while nothing is delivered and
     no error says why. A slow network is neither: it delays all, and delivers some."""
 
@@ -29,7 +29,7 @@ class Unanswered:
         self._newest = max(self._newest, flight.sent)
         self._delivered_at = self._clock.monotonic()
 
-    def look(self, lanes: Iterable[Lane]) -> None:
+    def check(self, lanes: Iterable[Lane]) -> None:
         """Report the topics of waiting records, if due, unless an error explains why nothing is delivered."""
         now = self._clock.monotonic()
         if now < self._due:
@@ -45,4 +45,4 @@ class Unanswered:
             if flight is not None and passed_over - flight.sent >= LONG:
                 for topic in flight.topics.names:
                     paths.setdefault(topic, []).append(flight.batch.source.path)
-        self._errors.unanswered(paths)
+        self._errors.report_unacknowledged(paths)

@@ -23,7 +23,7 @@ from log_shipper.shipper.event import Batch
 from log_shipper.shipper.options import filebeat
 from log_shipper.shipper.options.codec import CodecConfig, JsonCodec
 from log_shipper.shipper.options.model import ShipperConfig
-from log_shipper.shipper.output.base import Deliveries, OnePlace, Output
+from log_shipper.shipper.output.base import Deliveries, Output, SingleDestination
 from log_shipper.shipper.output.encode import Codec, rejections, sendable
 from log_shipper.shipper.outputs.base import LineOutput, OutputContext, Steps
 
@@ -64,7 +64,7 @@ class ConsoleOutputConfig(LineOutput):
         return step("console: standard output")
 
 
-class ConsoleOutput(OnePlace):
+class ConsoleOutput(SingleDestination):
     """The running output. Delivered means written to the kernel.
 
     A closed pipe or a full disk raises OSError and ends the run, as there is no destination any more. Any number of

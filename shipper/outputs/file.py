@@ -21,7 +21,7 @@ from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.options.model import ShipperConfig
-from log_shipper.shipper.output.base import Deliveries, OnePlace, Output
+from log_shipper.shipper.output.base import Deliveries, Output, SingleDestination
 from log_shipper.shipper.output.encode import Codec, rejections, sendable
 from log_shipper.shipper.output.rotation import OutputFile, Rotation
 from log_shipper.shipper.outputs.base import LineOutput, OutputContext, Steps
@@ -109,7 +109,7 @@ class FileOutputConfig(LineOutput):
         return step(f"file: {path} can be written", problem)
 
 
-class FileOutput(OnePlace):
+class FileOutput(SingleDestination):
     """The running output. Batches are written as they come and synced together: in `poll`, or when there are enough
     bytes. Any number may be in flight (the queue bounds them).
 
@@ -192,9 +192,9 @@ class FileOutput(OnePlace):
                 self._file.append(data)
                 self._written += 1
             if not self._unsynced:
-                self._delivers()
+                self._report_recovery()
         except OSError as error:
-            self._refused(error)
+            self._report_failure(error)
 
     def _rotates_before(self, data: bytes) -> bool:
         rotation = self._rotation
@@ -238,22 +238,22 @@ class FileOutput(OnePlace):
             if not self._file.holds_all():
                 return  # renamed, removed or truncated meanwhile: the next poll writes again
         except OSError as error:
-            self._refused(error)
+            self._report_failure(error)
             return
-        self._delivers()
+        self._report_recovery()
         done = self._unsynced[: self._written]
         del self._unsynced[: self._written]
         self._written = 0
         for batch in done:
             self._deliveries.delivered(batch, rejections(self._codec.refused(batch)))
 
-    def _delivers(self) -> None:
+    def _report_recovery(self) -> None:
         if self.problem:
             self.problem = ""
             self._throttle.reset()
             logger.info("output.file %s: events are delivered again", self._path, extra=END)
 
-    def _refused(self, error: OSError) -> None:
+    def _report_failure(self, error: OSError) -> None:
         self._retry_at = self._clock.monotonic() + RETRY_INTERVAL
         self.problem = f"cannot write to {self._path}: {error.strerror}; {_advice(error)}"
         if self._throttle.is_due():

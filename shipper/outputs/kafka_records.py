@@ -9,7 +9,7 @@ from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.options.kafka import KafkaOutputConfig
 from log_shipper.shipper.output.base import Records, Sample
 from log_shipper.shipper.output.encode import Codec
-from log_shipper.shipper.output.kafka_records import Beside, RecordMaker
+from log_shipper.shipper.output.kafka_records import RecordExtras, RecordMaker
 from log_shipper.shipper.output.oversized import RefusingCodec, Room, Splitter
 from log_shipper.shipper.output.place_headers import PlaceHeaders
 from log_shipper.shipper.outputs import partitioning
@@ -23,8 +23,8 @@ def record_parts(config: KafkaOutputConfig, chooser: TopicChooser) -> tuple[Reco
     codec = _codec(config, places)
     headers = [(header.key, header.value.reveal()) for header in config.headers]
     keys, hashes = partitioning.keys(config), partitioning.hashes(config)
-    beside = Beside(keys, headers, places, config.timestamp == "event", hashes)
-    return RecordMaker(codec, beside), sendable_topics(chooser, codec, partitioning.unhashable(config))
+    extras = RecordExtras(keys, headers, places, config.timestamp == "event", hashes)
+    return RecordMaker(codec, extras), sendable_topics(chooser, codec, partitioning.unhashable(config))
 
 
 def sendable_topics(
@@ -52,7 +52,7 @@ def samples(kafka: KafkaOutputConfig) -> Records:
         sent = [index for index in range(batch.events) if index not in topics.refused]
         made = maker.records(batch.part(sent)) if sent else []
         return [
-            Sample(batch.source.path, topics.of(index), record["key"], record.get("headers", ()), record["value"])
+            Sample(batch.source.path, topics.topic_of(index), record["key"], record.get("headers", ()), record["value"])
             for index, record in zip(sent, made, strict=True)
         ]
 

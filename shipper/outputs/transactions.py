@@ -12,7 +12,7 @@ from log_shipper.shipper.options.kafka import KafkaOutputConfig, TransactionConf
 from log_shipper.shipper.options.model import ShipperConfig
 from log_shipper.shipper.output.kafka_settings import clients, latest, producers, transactional
 from log_shipper.shipper.output.positions_topic import Owner, PositionsTopic
-from log_shipper.shipper.output.transaction import Limits
+from log_shipper.shipper.output.transaction import TransactionLimits
 from log_shipper.shipper.output.transactional_id import TransactionalId
 from log_shipper.shipper.output.transactions import Transactions
 from log_shipper.shipper.outputs.at_least_once import kafka_context
@@ -24,7 +24,7 @@ def transactions(chosen: KafkaOutputConfig, config: ShipperConfig, context: Outp
     mem = config.queue.mem
     transaction = chosen.transaction or TransactionConfig()
     # Half the queue: the other half fills up during a commit.
-    limits = Limits(transaction.interval, max(mem.events // 2, 1), mem.bytes // 2)
+    limits = TransactionLimits(transaction.interval, max(mem.events // 2, 1), mem.bytes // 2)
     positions = context.positions
     positions.has_groups |= any(isinstance(section, KafkaInputConfig) for section in config.inputs)
     identity = _identity(transaction, latest(chosen), context)

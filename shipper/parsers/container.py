@@ -54,7 +54,7 @@ class ContainerConfig(ParserConfig):
         a part left by a killed container must not wait forever."""
         return 5.0
 
-    def longest_line(self, max_bytes: int) -> int:
+    def max_line_bytes(self, max_bytes: int) -> int:
         return max(max_bytes, MAX_LINE_BYTES) + FRAME
 
     def build(self, reader: Reader, context: ParserContext) -> Reader:
@@ -125,7 +125,7 @@ class ContainerReader:
         if run is None:
             run = Messages(self._queue[0].start if self._queue else lines.start, lines.end, docs=[])
             for index in range(len(lines.texts)):
-                self._take(lines, index, run)
+                self._add_line(lines, index, run)
             if ends:
                 self._pending.clear()
                 self._release(run)
@@ -151,7 +151,7 @@ class ContainerReader:
             lines.select(kept)
         return lines
 
-    def _take(self, lines: Messages, index: int, run: Messages) -> None:
+    def _add_line(self, lines: Messages, index: int, run: Messages) -> None:
         start, length = lines.offsets[index], lines.lengths[index]
         message = None
         try:

@@ -18,7 +18,7 @@ from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.event import MULTILINE, Messages
 from log_shipper.shipper.reader.base import ParserConfig, ParserContext, Reader
 from log_shipper.shipper.reader.interleaved import snap_back, with_messages
-from log_shipper.shipper.reader.multiline_open import Limits, Open
+from log_shipper.shipper.reader.multiline_open import MessageLimits, PendingMessage
 from log_shipper.shipper.reader.multiline_rules import Flushed, Rule, after, alike, before, counting
 
 MultilineType = Literal["pattern", "count", "while_pattern"]
@@ -102,7 +102,7 @@ class MultilineConfig(ParserConfig):
     )
 
     @property
-    def most_lines(self) -> int | None:
+    def max_kept_lines(self) -> int | None:
         """Return the maximum number of lines kept of a message; None means all."""
         if self.max_lines is not None:
             return self.max_lines or None
@@ -123,7 +123,9 @@ class MultilineConfig(ParserConfig):
 
     def build(self, reader: Reader, context: ParserContext) -> Reader:
         newline = "" if self.skip_newline else "\n"
-        limits = Limits(self.most_lines or sys.maxsize, context.max_bytes, newline, of_first=context.of_first_line)
+        limits = MessageLimits(
+            self.max_kept_lines or sys.maxsize, context.max_bytes, newline, of_first=context.of_first_line
+        )
         return MultilineReader(reader, self._rule(), limits, context.clock)
 
     def _rule(self) -> Rule:
@@ -138,12 +140,12 @@ class MultilineConfig(ParserConfig):
 
 
 class MultilineReader:
-    def __init__(self, reader: Reader, rule: Rule, limits: Limits, clock: Clock) -> None:
+    def __init__(self, reader: Reader, rule: Rule, limits: MessageLimits, clock: Clock) -> None:
         self._reader = reader
         self._rule = rule
         self._limits = limits
         self._clock = clock
-        self._open = Open(limits)
+        self._open = PendingMessage(limits)
         self._pending_since: float | None = None
         self._read_to = 0
         self._deferred: Messages | None = None  # ended, but interleaved with the pending message
@@ -190,7 +192,7 @@ class MultilineReader:
             self._join(lines, joined)
             return joined
         settled: list[tuple[int, int]] = []
-        for piece in lines.pieces([end for _, end in lines.interleaved]):
+        for piece in lines.split_at([end for _, end in lines.interleaved]):
             self._join(piece, joined)
             joined.interleaved += piece.interleaved
             settled += self._settled(joined, piece)
@@ -218,7 +220,7 @@ class MultilineReader:
         boundary = snap_back(joined, joined.end)
         if boundary == joined.end:
             return joined
-        ready, self._deferred = joined.pieces([boundary])
+        ready, self._deferred = joined.split_at([boundary])
         return ready
 
     def _note_pending(self, new_lines: bool) -> None:
@@ -261,11 +263,11 @@ class MultilineReader:
         joined.lengths[index] = lines.offsets[end - 1] + lines.lengths[end - 1] - lines.offsets[start]
         joined.flags[index] = _JOINED
         if end - start > limits.lines or len(text) >= limits.max_bytes or not texts[0]:
-            message = Open(limits)
+            message = PendingMessage(limits)
             message.add(lines, start, end)
             joined.texts[index], joined.flags[index] = message.text, message.flags
 
     def _close(self, joined: Messages) -> None:
         if self._open.lines:
             self._open.close(joined)
-            self._open = Open(self._limits)
+            self._open = PendingMessage(self._limits)

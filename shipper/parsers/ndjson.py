@@ -16,7 +16,7 @@ from log_shipper.config.text.checks import Finding
 from log_shipper.runtime.logs.throttle import Throttle
 from log_shipper.shipper.event import Doc, Messages
 from log_shipper.shipper.formats.json_fields import SURELY_FLAT, NotJsonError, add_error, is_deep, parse
-from log_shipper.shipper.reader.base import EachRun, ParserConfig, ParserContext, Reader
+from log_shipper.shipper.reader.base import MappedReader, ParserConfig, ParserContext, Reader
 from log_shipper.shipper.reader.json_members import JsonMembers, JsonOptions
 
 logger = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ class NdjsonConfig(JsonOptions, ParserConfig):
         return self.target == "" or self.target.partition(".")[0] == root
 
     def build(self, reader: Reader, context: ParserContext) -> Reader:
-        return EachRun(reader, _Ndjson(self, context).decode)
+        return MappedReader(reader, _Ndjson(self, context).decode)
 
 
 class _Ndjson:
@@ -77,7 +77,7 @@ class _Ndjson:
             if type(doc) is not dict or (len(text) > SURELY_FLAT and is_deep(text, doc)):
                 texts[index], doc = self._look_again(messages, index)
             elif not (easy and doc and meets_nothing(doc)) or (null and null in text):
-                texts[index], doc = members.of(text, doc, before[index] if before else {})
+                texts[index], doc = members.merge(text, doc, before[index] if before else {})
             elif type(message := doc.get(key)) is str and message:
                 texts[index] = message
                 if takes:
@@ -85,7 +85,7 @@ class _Ndjson:
                 else:
                     doc.pop("message", None)
             elif members.strict or "message" in doc:
-                texts[index], doc = members.of(text, doc, {})
+                texts[index], doc = members.merge(text, doc, {})
             else:
                 texts[index] = ""
             docs.append(doc)
@@ -105,7 +105,7 @@ class _Ndjson:
             why = str(error)
         else:
             if isinstance(value, dict):
-                return self._members.of(text, value, doc)
+                return self._members.merge(text, value, doc)
             why = "it is not an object"
         if self._config.add_error_key:
             add_error(doc, f"Error decoding JSON: {why}")

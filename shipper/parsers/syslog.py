@@ -11,7 +11,7 @@ from log_shipper.config.text.timezones import LOCAL, Timezone, zone_of
 from log_shipper.shipper.event import Doc, Messages
 from log_shipper.shipper.formats import syslog as syslog_format
 from log_shipper.shipper.formats.syslog import SyslogError, SyslogFormat, SyslogMessage
-from log_shipper.shipper.reader.base import EachRun, ParserConfig, ParserContext, Reader
+from log_shipper.shipper.reader.base import MappedReader, ParserConfig, ParserContext, Reader
 
 logger = logging.getLogger(__name__)
 
@@ -35,7 +35,7 @@ class SyslogParserConfig(ParserConfig):
     )
 
     def build(self, reader: Reader, context: ParserContext) -> Reader:
-        return EachRun(reader, _Syslog(self, context).parse)
+        return MappedReader(reader, _Syslog(self, context).parse)
 
 
 class _Syslog:

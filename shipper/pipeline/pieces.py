@@ -4,7 +4,7 @@ one batch could take gigabytes, and minutes in which no signal is handled."""
 from sys import getsizeof
 from typing import Any
 
-from log_shipper.shipper.event import Batch, Growth, Messages, together
+from log_shipper.shipper.event import Batch, Growth, Messages, resolve_after_all
 
 # The maximum size of a piece, unless a single event may exceed it.
 PIECE_BYTES = 8 * 1024**2
@@ -16,7 +16,7 @@ def split_batch(batch: Batch, growth: Growth) -> list[Batch]:
     if len(starts) < 2:
         return [batch]
     messages, pieces, offset = batch.messages, [], batch.messages.start
-    resolves = together(batch.resolve, len(starts))
+    resolves = resolve_after_all(batch.resolve, len(starts))
     for first, last, resolve in zip(starts, [*starts[1:], batch.events], resolves, strict=True):
         piece = batch.part(list(range(first, last)))
         # Interleaved messages may begin before the previous ones end.
@@ -30,12 +30,12 @@ def split_batch(batch: Batch, growth: Growth) -> list[Batch]:
 def _starts(messages: Messages, growth: Growth) -> list[int]:
     """Return the index of the first event of each piece."""
     lengths = _lengths(messages)
-    if growth.of(sum(lengths), len(lengths)) <= PIECE_BYTES:
+    if growth.max_size(sum(lengths), len(lengths)) <= PIECE_BYTES:
         return [0]
     starts, raw = [0], 0
     for index, length in enumerate(lengths):
         raw += length
-        if index > starts[-1] and growth.of(raw, index + 1 - starts[-1]) > PIECE_BYTES:
+        if index > starts[-1] and growth.max_size(raw, index + 1 - starts[-1]) > PIECE_BYTES:
             starts.append(index)
             raw = length
     return starts
@@ -65,11 +65,11 @@ def _characters(value: Any) -> int:
     return 0
 
 
-def size_of(messages: Messages, enough: int) -> int:
-    """Return the memory of texts and documents, in bytes; counting stops at `enough`."""
+def size_of(messages: Messages, limit: int) -> int:
+    """Return the memory of texts and documents, in bytes; counting stops at `limit`."""
     size = 0
     values: list[Any] = [*messages.texts, *(messages.docs or ())]
-    while values and size < enough:
+    while values and size < limit:
         value = values.pop()
         size += getsizeof(value)
         if isinstance(value, dict):

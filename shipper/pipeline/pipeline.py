@@ -69,9 +69,9 @@ class Pipeline:
         return self.processing.takes_more(source) and self.output.takes_more(source)
 
     @property
-    def flooded(self) -> frozenset[int]:
+    def devices_over_flood_mark(self) -> frozenset[int]:
         """Return the devices of file systems so full that deleted files must be closed."""
-        return NONE if self.disk is None else self.disk.flooded
+        return NONE if self.disk is None else self.disk.devices_over_flood_mark
 
     @property
     def is_writing(self) -> bool:

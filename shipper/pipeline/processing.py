@@ -25,7 +25,7 @@ ALL = "all"
 AHEAD = "ahead"
 
 
-def leave(batch: Batch) -> None:
+def unchanged(batch: Batch) -> None:
     """Leave the batch unchanged."""
 
 
@@ -44,7 +44,7 @@ class Processing:
     def __init__(
         self,
         queue: MemoryQueue,
-        fit: Callable[[Batch], None] = leave,
+        fit: Callable[[Batch], None] = unchanged,
         put: Callable[[Batch], None] | None = None,
     ) -> None:
         """`fit` replaces events that are too large for the output. `put` takes finished batches; the queue does if it

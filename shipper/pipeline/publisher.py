@@ -78,7 +78,7 @@ class Publisher:
             else:
                 batch.published = self._clock.monotonic()
                 if not output.publish(batch):
-                    self._queue.give_back(batch)
+                    self._queue.return_to_front(batch)
                     return
                 logger.debug("%s: sending %d events", batch.source.path, batch.events)
                 if (observer := self.observer) is not None:  # read once: another thread sets it

@@ -61,7 +61,7 @@ class MemoryQueue:
     def get(self) -> Batch | None:
         return self._waiting.popleft() if self._waiting else None
 
-    def give_back(self, batch: Batch) -> None:
+    def return_to_front(self, batch: Batch) -> None:
         """Return a batch that could not be published to the front."""
         self._waiting.appendleft(batch)
 

@@ -33,13 +33,13 @@ class Cache:
         self.version = 0  # changes with the content
         self._clock = clock
         self._capacity = 0
-        self._most_bytes = 64 * 1024**2
+        self._max_bytes = 64 * 1024**2
         self._bytes = 0
         # The entries by expiry, including some replaced or removed ones.
         self._expiring: list[tuple[float, str]] = []
 
-    def limit(self, capacity: int, most_bytes: int) -> None:
-        self._capacity, self._most_bytes = capacity, most_bytes
+    def set_limits(self, capacity: int, max_bytes: int) -> None:
+        self._capacity, self._max_bytes = capacity, max_bytes
 
     def put(self, key: str, value: Any, ttl: float) -> None:
         self._store(key, json.dumps(value, default=_text), self._clock.time() + ttl)
@@ -82,7 +82,7 @@ class Cache:
             heapq.heapify(self._expiring)
 
     def _is_full(self) -> bool:
-        return self._bytes > self._most_bytes or 0 < self._capacity < len(self.entries)
+        return self._bytes > self._max_bytes or 0 < self._capacity < len(self.entries)
 
 
 def _size(key: str, written: str) -> int:

@@ -32,7 +32,7 @@ class FieldByField:
         if len(self._steps) == 1:
             self._steps[0](event)
             return
-        before = Saved.of(event, self._members)
+        before = Saved.from_event(event, self._members)
         try:
             for step in self._steps:
                 step(event)
@@ -90,7 +90,7 @@ class Saved:
     members: Doc
 
     @classmethod
-    def of(cls, event: Event, names: frozenset[str] | None) -> "Saved":
+    def from_event(cls, event: Event, names: frozenset[str] | None) -> "Saved":
         messages, index = event.events.messages, event.index
         doc = messages.docs[index] if messages.docs else {}
         members = {name: copied(doc[name]) for name in _among(doc, names)}

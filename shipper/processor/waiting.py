@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from log_shipper.shipper.clock import Clock
-from log_shipper.shipper.event import Batch, Growth, together
+from log_shipper.shipper.event import Batch, Growth, resolve_after_all
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.processor.base import AsyncProcessor, Awaiting, Condition, PendingLookup, Processor
 from log_shipper.shipper.processor.events import Events
@@ -136,7 +136,7 @@ class BatchPart:
         waiting = pending.waiting
         is_waiting = set(waiting)
         ready = [index for index in indices if index not in is_waiting]
-        resolve_ready, resolve_waiting = together(self.batch.resolve, 2)
+        resolve_ready, resolve_waiting = resolve_after_all(self.batch.resolve, 2)
         others, own = self.batch.part(ready), self.batch.part(waiting)
         others.resolve, own.resolve = resolve_ready, resolve_waiting
         # The raw bytes count once, in one of the two.

@@ -262,9 +262,9 @@ class AddKubernetesMetadata:
         if self._waits is None or self._waits.is_settled(path):
             return 0.0
         can_wait = self._waits.can_wait()  # before the lookup, so that a later change wakes the loop
-        origin = self._origins.of(path) if self._is_matched(path) else None
+        origin = self._origins.origin_of(path) if self._is_matched(path) else None
         if origin is None or not origin.place.known or origin.is_foreign:
-            self._waits.settle(path)
+            self._waits.end(path)
             return 0.0
         return self._waits.waits_until(path, origin.place, origin.pod) if can_wait else 0.0
 
@@ -292,7 +292,7 @@ class AddKubernetesMetadata:
     def _of_path(self, path: Any) -> Facts | None:
         if not isinstance(path, str) or not self._is_matched(path):
             return None
-        origin = self._origins.of(path)
+        origin = self._origins.origin_of(path)
         before = self._facts.get(path)
         if before is not None and before[0] is origin:
             return before[1]

@@ -121,7 +121,7 @@ class CacheConfig(ProcessorConfig):
         """Return the processor. Raises StartError if the cache file cannot be used."""
         cache = self.backend.cache(context.caches)
         if self.put is not None:
-            cache.limit(self.backend.capacity, self.backend.max_bytes)
+            cache.set_limits(self.backend.capacity, self.backend.max_bytes)
             return Put(self.put, cache, ignore_missing=self.ignore_missing)
         if self.get is not None:
             return Get(self.get, cache, ignore_missing=self.ignore_missing, overwrite=self.overwrite_keys)

@@ -153,7 +153,7 @@ def _address(value: Any) -> bytes | None:
     return ((address.version == 6 and address.ipv4_mapped) or address).packed
 
 
-def _number(value: Any, most: int) -> int | None:
+def _number(value: Any, maximum: int) -> int | None:
     if isinstance(value, str) and _NUMBER.fullmatch(value):
         value = int(value, 16 if value[:2] in ("0x", "0X") else 10)
-    return value if type(value) is int and 0 <= value <= most else None
+    return value if type(value) is int and 0 <= value <= maximum else None

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from log_shipper.config.text.checks import without_blanks
 from log_shipper.shipper.errors import ShipperError
 from log_shipper.shipper.event import Doc
-from log_shipper.shipper.formats.json_fields import DEEPEST, ConflictError, NotJsonError, expand, parse, take
+from log_shipper.shipper.formats.json_fields import DEEPEST, ConflictError, NotJsonError, expand, parse, pop_text
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.options.processors import ProcessorConfig
 from log_shipper.shipper.processor.base import EventProcessor, ProcessorContext
@@ -107,7 +107,7 @@ class DecodeJsonFields:
                 raise NotJsonError(f"nested deeper than {DEEPEST} levels")
         except (NotJsonError, _SkippedError) as error:
             return [f"parsing input as JSON: field {dotted(path)}: {error}"]
-        identity = take(value, self._id) if self._id and isinstance(value, dict) else None
+        identity = pop_text(value, self._id) if self._id and isinstance(value, dict) else None
         target = path if self._target is None else self._target
         try:
             wrong = self._put(event, target, value)
@@ -156,9 +156,9 @@ class DecodeJsonFields:
             return value
 
 
-def _deeper_than(value: Any, most: int) -> bool:
+def _deeper_than(value: Any, max_depth: int) -> bool:
     level = [value]
-    for _ in range(most):
+    for _ in range(max_depth):
         level = [
             inner
             for outer in level

@@ -11,7 +11,7 @@ from xml.parsers import expat
 
 from log_shipper.config.text.checks import not_blank
 from log_shipper.shipper.event import Doc
-from log_shipper.shipper.formats.json_fields import DEEPEST, take
+from log_shipper.shipper.formats.json_fields import DEEPEST, pop_text
 from log_shipper.shipper.options.processors import IGNORE_FAILURE, IGNORE_MISSING, ProcessorConfig
 from log_shipper.shipper.processor.base import EventProcessor, ProcessorContext
 from log_shipper.shipper.processor.decoding.at_root import merge_at_root
@@ -85,7 +85,7 @@ class DecodeXml:
             fields = parse_xml(text, to_lower=self._config.to_lower)
         except (expat.ExpatError, ValueError) as error:
             raise ProcessorError(f"field {self._config.source} cannot be decoded as XML: {error}") from error
-        identity = take(fields, self._config.document_id) if self._config.document_id else None
+        identity = pop_text(fields, self._config.document_id) if self._config.document_id else None
         if self._target:
             event.put(self._target, fields)
         elif wrong := merge_at_root(event, fields, overwrite=self._config.overwrite_keys):

@@ -51,8 +51,8 @@ class DecompressGzipFieldConfig(ProcessorConfig):
         return field_decoder(self.source, decompress, self.ignore_missing, self.fail_on_error)
 
 
-def _from_gzip(value: Any, most: int) -> str | bytes:
-    """Decompress all members, to at most `most` bytes. Raises ValueError."""
+def _from_gzip(value: Any, max_bytes: int) -> str | bytes:
+    """Decompress all members, to at most `max_bytes` bytes. Raises ValueError."""
     if not isinstance(value, str | bytes):
         raise ValueError("it is not a string")
     packed = memoryview(value.encode("utf-8", "replace") if isinstance(value, str) else value)
@@ -65,11 +65,11 @@ def _from_gzip(value: Any, most: int) -> str | bytes:
             if members > _MAX_MEMBERS:
                 raise ValueError(f"it has more than {_MAX_MEMBERS} members")
             try:
-                done += inflate.decompress(rest, most + 1 - len(done))
+                done += inflate.decompress(rest, max_bytes + 1 - len(done))
             except zlib.error as error:
                 raise ValueError(f"it is not gzip ({error})") from error
-            if len(done) > most:
-                raise ValueError(f"it decompresses to more than {most} bytes; see max_bytes")
+            if len(done) > max_bytes:
+                raise ValueError(f"it decompresses to more than {max_bytes} bytes; see max_bytes")
             rest = inflate.unused_data
     if not inflate.eof:
         raise ValueError("it is truncated")

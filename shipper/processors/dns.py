@@ -105,7 +105,7 @@ class Dns:
         self._clock = context.clock
 
     def look_up(self, events: Events, indices: Sequence[int]) -> PendingDnsLookups:
-        self.lookups.take_in()
+        self.lookups.settle_arrived()
         items: list[Item] = []
         lookups: dict[str, Lookup] = {}  # most batches have few distinct names
         for source, target in self._fields:
@@ -150,7 +150,7 @@ class PendingDnsLookups:
 
     @property
     def open(self) -> bool:
-        self._dns.lookups.take_in()
+        self._dns.lookups.settle_arrived()
         while self._unanswered and self._unanswered[-1].answer is not None:
             self._unanswered.pop()
         return bool(self._unanswered)

@@ -55,7 +55,7 @@ class MoveFields:
         return roots(self._source, *targets)
 
     def apply(self, event: Event) -> None:
-        before = Saved.of(event, None)
+        before = Saved.from_event(event, None)
         try:
             self._move(event)
         except (ProcessorError, RecursionError):

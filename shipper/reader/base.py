@@ -41,7 +41,7 @@ class RawFile(Protocol):
     def head(self, length: int) -> bytes:
         """Return the first bytes of the file, fewer if it is shorter. Raises OSError."""
 
-    def take_cut(self) -> bool:
+    def pop_cut(self) -> bool:
         """Return True, once per place, if a message must end where the bytes read so far end."""
 
     @property
@@ -49,7 +49,7 @@ class RawFile(Protocol):
         """Return the remaining places, known from the start, at which a message must end."""
 
     def cut_here(self) -> None:
-        """End a message where the bytes read so far end; `take_cut` reports it with the next bytes, if any."""
+        """End a message where the bytes read so far end; `pop_cut` reports it with the next bytes, if any."""
 
 
 class Reader(Protocol):
@@ -72,7 +72,7 @@ class Reader(Protocol):
         """Return the monotonic time of the last line of a pending message that a timeout may end; None without one."""
 
 
-class EachRun:
+class MappedReader:
     """Passes on the runs of a reader, after `change` for those with messages."""
 
     def __init__(self, reader: Reader, change: Callable[[Messages], Messages]) -> None:
@@ -124,7 +124,7 @@ class ParserConfig(ABC):
         """Return the seconds after which a joined message ends; None if it joins none."""
         return None
 
-    def longest_line(self, max_bytes: int) -> int:
+    def max_line_bytes(self, max_bytes: int) -> int:
         """Return the bytes of a line that it needs, as the first parser, for a message of `max_bytes`."""
         return max_bytes
 

@@ -66,19 +66,19 @@ def build(
     metrics = metrics or Metrics()
     names = ", ".join(parser.name for parser in config.parsers)
     logger.debug("input %s: lines of %s, parsers: %s", config.id, config.encoding, names or "none")
-    lines = line.build(config.encoding, config.line_terminator, file, longest_line(config.parsers, max_bytes))
+    lines = line.build(config.encoding, config.line_terminator, file, max_line_bytes(config.parsers, max_bytes))
     reader = parse(lines, config, max_bytes, clock, shared, metrics)
     if config.include_lines or config.exclude_lines:
         reader = select(reader, config.include_lines, config.exclude_lines, metrics)
     return reader
 
 
-def longest_line(parsers: Sequence[ParserConfig], max_bytes: int) -> int:
+def max_line_bytes(parsers: Sequence[ParserConfig], max_bytes: int) -> int:
     """Return the bytes of a line that these parsers need for a message of `max_bytes`."""
-    return parsers[0].longest_line(max_bytes) if parsers else max_bytes
+    return parsers[0].max_line_bytes(max_bytes) if parsers else max_bytes
 
 
-def longest_timeout(parsers: Sequence[ParserConfig]) -> float | None:
+def max_timeout(parsers: Sequence[ParserConfig]) -> float | None:
     """Return the seconds after which a message joined by parsers ends; None if they join none."""
     return max((parser.ends_after for parser in parsers if parser.ends_after is not None), default=None)
 

@@ -100,7 +100,7 @@ class GzipFile:
     def cut_here(self) -> None:
         self._cuts.insert(0, self.offset)
 
-    def take_cut(self) -> bool:
+    def pop_cut(self) -> bool:
         """Return True, once per place, if the bytes read so far end at a cut, or at the end of the content."""
         at_cut = bool(self._cuts) and self._cuts[0] == self.offset
         if at_cut:

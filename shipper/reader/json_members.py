@@ -18,9 +18,9 @@ from log_shipper.shipper.formats.json_fields import (
     copied,
     expand,
     merge,
+    pop_text,
     set_aside,
-    settle,
-    take,
+    validate_root,
     without_null,
 )
 from log_shipper.shipper.formats.record import BUILT_IN
@@ -78,7 +78,7 @@ class JsonMembers:
         self.strict = config.message_key != ""
         self.easy = not (target or config.document_id or config.expand_keys)
 
-    def of(self, text: str, fields: Doc, doc: Doc) -> tuple[str, Doc]:
+    def merge(self, text: str, fields: Doc, doc: Doc) -> tuple[str, Doc]:
         """Return the message and the document of an event, from a JSON text, its members, and the previous document of
         the event."""
         config, problems = self._config, list[str]()
@@ -87,7 +87,7 @@ class JsonMembers:
         message = self._message(fields, problems)
         if config.message_key == "log" and isinstance(fields.get("log"), str):
             del fields["log"]  # it is the message
-        name = take(fields, config.document_id) if config.document_id else None
+        name = pop_text(fields, config.document_id) if config.document_id else None
         if config.expand_keys:
             try:
                 fields = expand(fields)
@@ -96,7 +96,7 @@ class JsonMembers:
         if self._target:
             self._put_below(doc, fields)
         else:
-            problems += settle(fields, overwrite=config.overwrite_keys)
+            problems += validate_root(fields, overwrite=config.overwrite_keys)
             self._put(doc, fields, overwrite=config.overwrite_keys)
         if name is not None:
             self._put(doc, {"@metadata": {"_id": name}}, overwrite=True)

@@ -2,7 +2,7 @@
 
 from log_shipper.shipper.event import TRUNCATED, Messages, add_flag
 from log_shipper.shipper.formats.text import cut_text
-from log_shipper.shipper.reader.base import EachRun, Reader
+from log_shipper.shipper.reader.base import MappedReader, Reader
 
 
 def limit(reader: Reader, max_bytes: int) -> Reader:
@@ -17,7 +17,7 @@ def limit(reader: Reader, max_bytes: int) -> Reader:
             _drop_empty(messages)
         return messages
 
-    return EachRun(reader, limited)
+    return MappedReader(reader, limited)
 
 
 def cut_texts(messages: Messages, max_bytes: int) -> Messages:

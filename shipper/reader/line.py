@@ -54,7 +54,7 @@ class LineReader:
 
     def next(self) -> Messages | None:
         data = self._file.next()
-        cut = self._file.take_cut()
+        cut = self._file.pop_cut()
         if not data and not cut:  # a cut without data: the end of a gzip file may be known only after its last bytes
             return None
         messages = self._split(data)

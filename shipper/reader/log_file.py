@@ -68,7 +68,7 @@ class LogFile:
     def cut_here(self) -> None:
         self._cuts.insert(0, self.offset)
 
-    def take_cut(self) -> bool:
+    def pop_cut(self) -> bool:
         """Return True, once per cut, if the bytes read so far end at one."""
         if self._cuts and self._cuts[0] == self.offset:
             del self._cuts[0]

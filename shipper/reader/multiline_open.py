@@ -12,7 +12,7 @@ TEXTS_APART = 4096  # short lines cost far more than their characters while each
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class MessageLimits:
     """How much of a message is kept: at most `lines` lines, and only lines that begin before about byte `max_bytes`.
     The limit behind this reader cuts the last one: lines are dropped here only to save memory. `waiting`: the bytes
     that may wait behind interleaved messages before the pending one is ended. `of_first`: members taken from the
@@ -25,7 +25,7 @@ class Limits:
     of_first: Collection[str] = TIME
 
 
-class Open:
+class PendingMessage:
     """A pending message. `start` and `end`: offsets of its raw bytes so far; `lines`: its number of lines, including
     dropped ones.
 
@@ -36,7 +36,7 @@ class Open:
 
     __slots__ = ("_doc", "_flags", "_joined", "_limits", "_size", "_texts", "end", "lines", "start")
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: MessageLimits) -> None:
         self._limits = limits
         self._joined: list[str] = []  # the first texts, joined by the thousand
         self._texts: list[str] = []
@@ -60,10 +60,10 @@ class Open:
         if kept < end - start:
             self._flags = add_flag(self._flags, TRUNCATED)
         if lines.flags:
-            self._take_flags(lines, start, end)
+            self._add_flags(lines, start, end)
         if lines.docs is not None:
             near = bisect_right(lines.offsets, self.start + self._limits.max_bytes, start, start + kept)
-            self._take_docs(lines.docs[start:near], is_first)
+            self._merge_docs(lines.docs[start:near], is_first)
 
     @property
     def text(self) -> str:
@@ -107,12 +107,12 @@ class Open:
             self._joined.append(self._limits.separator.join(self._texts))
             self._texts = []
 
-    def _take_flags(self, lines: Messages, start: int, end: int) -> None:
+    def _add_flags(self, lines: Messages, start: int, end: int) -> None:
         for index in range(start, end):
             for flag in lines.flags.get(index, ()):
                 self._flags = add_flag(self._flags, flag)
 
-    def _take_docs(self, docs: Sequence[Doc], is_first: bool) -> None:
+    def _merge_docs(self, docs: Sequence[Doc], is_first: bool) -> None:
         for index, doc in enumerate(docs):
             if index or not is_first:
                 for name in self._limits.of_first:

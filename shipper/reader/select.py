@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from log_shipper.config.text.patterns import column_searcher
 from log_shipper.shipper.event import Messages
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.reader.base import EachRun, Reader
+from log_shipper.shipper.reader.base import MappedReader, Reader
 
 Find = Callable[[Iterable[str]], list[bool]]
 
@@ -31,7 +31,7 @@ def select(reader: Reader, include: Sequence[str], exclude: Sequence[str], metri
             metrics.events_filtered += before - _events(messages)
         return messages
 
-    return EachRun(reader, selected)
+    return MappedReader(reader, selected)
 
 
 def _events(messages: Messages) -> int:

@@ -28,7 +28,7 @@ class Stream:
 
     @property
     def complete(self) -> bool:
-        """Return True if the stream has ended, and `take_cut` has reported it."""
+        """Return True if the stream has ended, and `pop_cut` has reported it."""
         return self._at_end and not self._cut
 
     def next(self) -> bytes:
@@ -56,7 +56,7 @@ class Stream:
     def cut_here(self) -> None:
         self._cut = True
 
-    def take_cut(self) -> bool:
+    def pop_cut(self) -> bool:
         """Return True, once, when the stream has ended: an unterminated line there is complete. Must also be called
         after an empty read, which detects the end."""
         cut, self._cut = self._cut, False

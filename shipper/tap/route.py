@@ -20,7 +20,7 @@ from typing import Any, Self
 from log_shipper.runtime.monitor.server import Handler, Request, Response
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.errors import TooManyTaps
-from log_shipper.shipper.tap.tap import MAX_RATE, Subscription, Tap, Wanted
+from log_shipper.shipper.tap.tap import MAX_RATE, EventFilter, Subscription, Tap
 
 COUNTS_INTERVAL = 1.0  # seconds
 WAIT = 0.25  # seconds between checks whether the client has left
@@ -33,7 +33,7 @@ LINES = "application/x-ndjson"
 
 
 @dataclass(frozen=True, slots=True)
-class Tappable:
+class TapSources:
     """Possible sources of events: inputs by id, with their paths, and the paths of open files."""
 
     inputs: Mapping[str, Sequence[str]]
@@ -41,9 +41,9 @@ class Tappable:
 
     def is_known(self, target: str) -> bool:
         """Return True for an input, one of its paths, a file it would read, and an open file."""
-        if target in self.inputs or any(map(partial(Wanted([target]).includes, ""), self.files)):
+        if target in self.inputs or any(map(partial(EventFilter([target]).includes, ""), self.files)):
             return True
-        return any(paths and Wanted(paths).includes("", target) for paths in self.inputs.values())
+        return any(paths and EventFilter(paths).includes("", target) for paths in self.inputs.values())
 
 
 def tap_route(tap: Tap, clock: Clock) -> Handler:
@@ -52,7 +52,7 @@ def tap_route(tap: Tap, clock: Clock) -> Handler:
 
     def answer(request: Request) -> Response:
         try:
-            wanted, rate = Wanted(_targets(request.query)), _rate(request.query)
+            wanted, rate = EventFilter(_targets(request.query)), _rate(request.query)
         except ValueError as error:
             return _refusal(400, str(error))
         try:
@@ -68,7 +68,7 @@ def no_tap(_: Request) -> Response:
     return _refusal(403, "/tap is served on shipper.sock in path.data only: events are as confidential as the files")
 
 
-def sources_route(tappable: Callable[[], Tappable]) -> Handler:
+def sources_route(tappable: Callable[[], TapSources]) -> Handler:
     def answer(request: Request) -> Response:
         try:
             targets = _targets(request.query)
@@ -140,7 +140,7 @@ class Lines(Iterator[bytes]):
         if now >= self._counts_due:
             self._counts_due = now + COUNTS_INTERVAL
             return _line({"counts": asdict(self._subscription.counts)})
-        sample = self._subscription.take(WAIT)
+        sample = self._subscription.next_sample(WAIT)
         return b"" if sample is None else _line(asdict(sample))
 
     def close(self) -> None:

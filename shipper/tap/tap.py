@@ -46,7 +46,7 @@ class Observed(Protocol):
     observer: Callable[[Batch], None] | None
 
 
-class Wanted:
+class EventFilter:
     """Inputs by id and files by path or glob; all events if there are none."""
 
     def __init__(self, targets: Sequence[str]) -> None:
@@ -84,14 +84,14 @@ class Allowance:
         self._filled_at = now
         return self._left
 
-    def take(self, amount: float) -> None:
+    def spend(self, amount: float) -> None:
         self._left -= amount
 
 
 class Subscription:
-    """`offer` is called by the reading thread, `take` by one other thread."""
+    """`offer` is called by the reading thread, `next_sample` by one other thread."""
 
-    def __init__(self, wanted: Wanted, rate: float, clock: Clock, chance: Random) -> None:
+    def __init__(self, wanted: EventFilter, rate: float, clock: Clock, chance: Random) -> None:
         now = clock.monotonic()
         self._wanted = wanted
         self._clock = clock
@@ -121,7 +121,7 @@ class Subscription:
         now = self._clock.monotonic()
         due = min(math.floor(self._events.left(now)), batch.events)
         for index in sorted(self._chance.sample(range(batch.events), due)) if due > 0 else ():
-            self._events.take(1)
+            self._events.spend(1)
             if self._has_room and self._bytes.left(now) > 0:
                 self._put(records(batch.part([index])))
             else:
@@ -134,11 +134,11 @@ class Subscription:
     def _put(self, samples: Sequence[Sample]) -> None:
         for sample in samples:
             size = len(sample.value)
-            self._bytes.take(size)
+            self._bytes.spend(size)
             self._put_bytes += size
             self._queue.put(sample)
 
-    def take(self, timeout: float) -> Sample | None:
+    def next_sample(self, timeout: float) -> Sample | None:
         """Return the next event; None if there is none within `timeout` seconds."""
         self._taken_at = self._clock.monotonic()
         try:
@@ -165,7 +165,7 @@ class Tap:
         self._records: Records | None = None
         self._is_closed = False
 
-    def subscribe(self, wanted: Wanted, rate: float) -> Subscription:
+    def subscribe(self, wanted: EventFilter, rate: float) -> Subscription:
         """Add a subscription. Raises TooManyTaps."""
         with self._lock:
             self._set([subscription for subscription in self._subscriptions if not subscription.is_abandoned])

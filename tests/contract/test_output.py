@@ -27,7 +27,7 @@ from log_shipper.shipper.output.kafka_records import Producer
 from log_shipper.shipper.output.kafka_settings import clients, latest, make_producer, producers, transactional
 from log_shipper.shipper.output.positions_topic import Owner, PositionsTopic, PositionStore
 from log_shipper.shipper.output.rotation import OutputFile
-from log_shipper.shipper.output.transaction import Limits
+from log_shipper.shipper.output.transaction import TransactionLimits
 from log_shipper.shipper.output.transactional_id import MakeProducer, TransactionalId
 from log_shipper.shipper.output.transactions import Transactions
 from log_shipper.shipper.outputs.console import ConsoleOutput
@@ -111,7 +111,7 @@ def transactional_output(
     make: MakeProducer, store: PositionStore, topic: str, deliveries: RecordedDeliveries
 ) -> Output:
     identity = TransactionalId(make, store, Owner(uuid.uuid4().hex, "web-1", 1, "now"))
-    limits = Limits(0.05, 2000, 10**7)
+    limits = TransactionLimits(0.05, 2000, 10**7)
     output = Transactions(identity, context_of(topic), deliveries, PlannedPositions(), limits)
     assert output.start(lambda: False) == {}
     return output

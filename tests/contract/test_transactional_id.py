@@ -23,7 +23,7 @@ class Cluster:
 
     def taken_by(self, instance: str) -> TransactionalId:
         taken = TransactionalId(self.make, self.store, Owner(instance, "web-1", 1, "now"))
-        taken.take(ignore)
+        taken.take_over(ignore)
         return taken
 
 

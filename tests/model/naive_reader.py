@@ -92,7 +92,7 @@ def _message(group: list[Message], rule: MultilineConfig, max_bytes: int) -> Mes
     text = ""
     for number, line in enumerate(group):
         separator = "" if rule.skip_newline or not text else "\n"
-        if number < (rule.most_lines or len(group)) and (not text or len(text + separator) < max_bytes):
+        if number < (rule.max_kept_lines or len(group)) and (not text or len(text + separator) < max_bytes):
             text += separator + line.text
         else:
             flags.add(TRUNCATED)

@@ -11,11 +11,11 @@ from log_shipper.shipper.parsers.multiline import MultilineReader
 from log_shipper.shipper.parsers.ndjson import NdjsonConfig
 from log_shipper.shipper.reader import chain
 from log_shipper.shipper.reader.base import Reader
-from log_shipper.shipper.reader.chain import longest_line
+from log_shipper.shipper.reader.chain import max_line_bytes
 from log_shipper.shipper.reader.limit import limit
 from log_shipper.shipper.reader.line import LineReader
 from log_shipper.shipper.reader.log_file import LogFile
-from log_shipper.shipper.reader.multiline_open import Limits
+from log_shipper.shipper.reader.multiline_open import MessageLimits
 from log_shipper.shipper.reader.multiline_rules import after
 from tests.builders import input_config, multiline
 from tests.fakes import ManualClock
@@ -65,7 +65,7 @@ def random_config(dice: random.Random) -> tuple[ContainerConfig, int]:
 
 
 def readers(file: LogFile, config: ContainerConfig, waiting_bytes: int) -> Reader:
-    lines = LineReader(file, longest_line((config,), 10**6))
+    lines = LineReader(file, max_line_bytes((config,), 10**6))
     return limit(ContainerReader(lines, config, 10**6, ManualClock(), Metrics(), waiting_bytes), 10**9)
 
 
@@ -146,7 +146,7 @@ def test_what_waits_for_a_message_of_interleaved_lines_is_bounded_whatever_the_r
     def reader(position: int, cuts: tuple[int, ...]) -> Reader:
         lines = LineReader(log.open(position, cuts, random_sizes(dice, *SIZES)), 10**6)
         interleaved = ContainerReader(lines, ContainerConfig(), 10**6, ManualClock(), Metrics(), 3000)
-        limits = Limits(500, 10**6, "\n", waiting)
+        limits = MessageLimits(500, 10**6, "\n", waiting)
         rule = after(lambda texts: [text[:1] in " xP" for text in texts], False)
         return limit(MultilineReader(interleaved, rule, limits, ManualClock()), 10**9)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from log_shipper.config.text.encodings import LineTerminator
 from log_shipper.shipper.reader import line
-from log_shipper.shipper.reader.base import EachRun, Reader
+from log_shipper.shipper.reader.base import MappedReader, Reader
 from log_shipper.shipper.reader.limit import limit
 from tests.model.naive_lines import DIALECTS, TERMINATORS, Dialect, read_naively
 from tests.model.naive_reader import Message, as_messages
@@ -62,10 +62,10 @@ def read(reader: Reader, start: int = 0) -> list[Message]:
     for run in iter(reader.next, None):
         assert run.start == start
         for message in as_messages(run):
-            assert message.offset == start or isinstance(reader, EachRun)
+            assert message.offset == start or isinstance(reader, MappedReader)
             start = message.end
             messages.append(message)
-        assert run.end == start or isinstance(reader, EachRun)
+        assert run.end == start or isinstance(reader, MappedReader)
         start = run.end
     return messages
 

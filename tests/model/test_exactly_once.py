@@ -12,7 +12,7 @@ from log_shipper.shipper.backoff import Backoff
 from log_shipper.shipper.options.model import DeleteConfig, ShipperConfig
 from log_shipper.shipper.options.queues import DiskQueueConfig
 from log_shipper.shipper.output.positions_topic import Owner
-from log_shipper.shipper.output.transaction import Limits
+from log_shipper.shipper.output.transaction import TransactionLimits
 from log_shipper.shipper.output.transactional_id import TransactionalId
 from log_shipper.shipper.output.transactions import Transactions
 from log_shipper.shipper.outputs.base import OutputContext
@@ -45,7 +45,7 @@ class ExactlyOnceLab(Lab):
         kafka = kafka_context(context.clock, backoff=Backoff(0.001, 0.01), metrics=context.metrics)
         owner = Owner(f"life {self._lives}", "lab", 1, "now")
         identity = TransactionalId(self.kafka.connect, MemoryPositions(self.kafka), owner)
-        limits = Limits(0.1, 1000, 10**6)
+        limits = TransactionLimits(0.1, 1000, 10**6)
         return Transactions(identity, kafka, context.deliveries, context.positions, limits)
 
     def step(self, seconds: float = 0.005, wait: float = 0.0) -> None:

@@ -69,7 +69,7 @@ def drain(file: GzipFile) -> Iterator[tuple[bytes, bool]]:
     """Yield what can be read for now: bytes, and True if they end at a cut."""
     while True:
         data = file.next()
-        cut = file.take_cut()
+        cut = file.pop_cut()
         if not data and not cut and not file.busy:
             return
         yield data, cut

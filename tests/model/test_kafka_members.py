@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from log_shipper.shipper.event import Batch, together
+from log_shipper.shipper.event import Batch, resolve_after_all
 from log_shipper.shipper.inputs.kafka.feed import group_offset
 from log_shipper.shipper.inputs.kafka.offset_metadata import OffsetMetadata
 from log_shipper.shipper.inputs.kafka.options import RebalanceConfig
@@ -133,7 +133,7 @@ class Seat(MemberLab):
 
 def _parts(batch: Batch) -> Iterator[Batch]:
     """Yield each event by itself, as processors may split a batch."""
-    resolves = together(batch.resolve, batch.events)
+    resolves = resolve_after_all(batch.resolve, batch.events)
     for index, resolve in enumerate(resolves):
         yield replace(batch.part([index]), resolve=resolve)
 

@@ -10,7 +10,7 @@ from confluent_kafka import KafkaError
 from log_shipper.shipper.backoff import Backoff
 from log_shipper.shipper.event import Batch, Rejection, Topics
 from log_shipper.shipper.output.at_least_once import AtLeastOnce
-from log_shipper.shipper.output.kafka_records import Beside, RecordMaker
+from log_shipper.shipper.output.kafka_records import RecordExtras, RecordMaker
 from tests.builders import batch, encoder
 from tests.fakes import ManualClock, MemoryKafka, Sent, kafka_context
 from tests.model.seeds import for_each_seed
@@ -111,7 +111,9 @@ def test_every_record_lands_in_order_or_is_rejected_for_a_reason_of_its_own(seed
     clock, cluster = ManualClock(), Cluster(dice)
     pipeline = Pipeline(cluster.kafka)
     topics = dice.choice([lambda batch: Topics("logs"), topics_by_text])
-    beside = dice.choice([Beside(), Beside(headers=[("sent-by", "the model")])])  # in one call, or one by one
+    beside = dice.choice(
+        [RecordExtras(), RecordExtras(headers=[("sent-by", "the model")])]
+    )  # in one call, or one by one
     records = RecordMaker(encoder(), beside)
     context = kafka_context(clock, records=records, topics=topics, backoff=Backoff(1.0, 8.0))
     output = AtLeastOnce(cluster.kafka.connect, context, pipeline)

@@ -25,7 +25,7 @@ def test_order_is_kept_and_the_bound_is_passed_by_one_batch_at_most(seed: int) -
             got = queue.get()
             assert got is (waiting.pop(0) if waiting else None)
             if got is not None and dice.random() < 0.3:
-                queue.give_back(got)
+                queue.return_to_front(got)
                 waiting.insert(0, got)
             elif got is not None:
                 taken.append(got)

@@ -144,7 +144,7 @@ class DeadLetterSource:
         wanted = self._config.ids
         resending = Resending(self._box, lambda stored: not wanted or stored.id in wanted)
         if resending.was_interrupted:
-            resending.note_sent(self._state.cursor.split())
+            resending.record_sent(self._state.cursor.split())
         return resending
 
     def _end(self) -> None:
@@ -155,7 +155,7 @@ class DeadLetterSource:
         self._began = self._due = self._clock.monotonic() + self._config.interval
 
     def _note_settled(self, resending: Resending) -> None:
-        resending.note_sent(self._settled)
+        resending.record_sent(self._settled)
         self._context.metrics.letters_resent += len(self._settled)
         self._settled.clear()
 

@@ -87,4 +87,4 @@ def _parts(messages: Messages) -> Iterator[Messages]:
         if index > first and (offset + length - start > PART_BYTES or index - first >= PART_EVENTS):
             places.append(offset)
             start, first = offset, index
-    return messages.pieces(places)
+    return messages.split_at(places)

@@ -40,7 +40,7 @@ class Placing:
         return self._place_at_root(values)
 
     def _place_at_root(self, values: Sequence[Doc]) -> tuple[list[str], list[Doc]]:
-        meets_nothing, of = self._apart.isdisjoint, self._members.of
+        meets_nothing, merge = self._apart.isdisjoint, self._members.merge
         texts, docs = list[str](), list[Doc]()
         for value in values:
             time = value.pop("@timestamp", None)  # nearly all have it, and hardly any another member of these
@@ -49,7 +49,7 @@ class Placing:
             if not (value and meets_nothing(value)) or (valid is None and time is not None) or type(message) is not str:
                 if time is not None:
                     value["@timestamp"] = time
-                text, value = of(_text(value), value, {})
+                text, value = merge(_text(value), value, {})
             else:
                 text = message
                 if text:
@@ -61,7 +61,7 @@ class Placing:
         return texts, docs
 
     def _place_each(self, values: Sequence[Doc]) -> tuple[list[str], list[Doc]]:
-        placed = [self._members.of(_text(value), value, {}) for value in values]
+        placed = [self._members.merge(_text(value), value, {}) for value in values]
         return [text for text, _ in placed], [doc for _, doc in placed]
 
     def add(self, docs: Sequence[Doc], headers: Doc) -> None:

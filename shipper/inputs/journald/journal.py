@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from log_shipper.registry.registrar import SaveTicket
 from log_shipper.registry.state import FileState
 from log_shipper.runtime.logs.throttle import Throttle
-from log_shipper.shipper.event import Batch, Messages, together
+from log_shipper.shipper.event import Batch, Messages, resolve_after_all
 from log_shipper.shipper.formats.record import timestamp
 from log_shipper.shipper.inputs.base import SourceContext
 from log_shipper.shipper.inputs.feed import REFUSED_WAIT, FeedInput
@@ -19,7 +19,7 @@ from log_shipper.shipper.inputs.journald.journalctl import NEVER, Journalctl, Re
 from log_shipper.shipper.inputs.journald.options import JournaldConfig
 from log_shipper.shipper.inputs.journald.position import Position
 from log_shipper.shipper.inputs.journald.runs import Run, mark_of
-from log_shipper.shipper.reader.chain import longest_timeout
+from log_shipper.shipper.reader.chain import max_timeout
 
 RUNS_KEPT = 64  # sequences and boots; of an older one, the next entry begins another run
 PARKED_ENTRIES = 20_000  # behind a pending message
@@ -61,7 +61,7 @@ class Journal:
         self.journalctl = Journalctl(settings, self._start_at, host, clock, metrics)
         self._input, self._context, self._clock, self._metrics = feed_input, context, clock, metrics
         self._last = state.cursor  # of the entry that was read last
-        self._timeout = longest_timeout(config.parsers)
+        self._timeout = max_timeout(config.parsers)
         self._runs: dict[Key, Run] = {}
         self._entries: deque[_Read] = deque()  # from the first entry of a pending message on
         self._parked: tuple[SaveTicket, list[Batch]] | None = None  # until their ends are saved
@@ -205,7 +205,7 @@ class Journal:
         if not given:
             resolve()
             return []
-        resolves = [resolve] if len(given) == 1 else together(resolve, len(given))
+        resolves = [resolve] if len(given) == 1 else resolve_after_all(resolve, len(given))
         batches = []
         for piece, resolved in zip(given, resolves, strict=True):
             batches.append(self._batch(piece, resolved))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from confluent_kafka import Message
 
-from log_shipper.shipper.event import Source, nothing
+from log_shipper.shipper.event import Source, no_op
 from log_shipper.shipper.inputs.kafka.offset_metadata import MAX_BYTES, OffsetMetadata
 from log_shipper.shipper.inputs.mailbox import Mailbox
 from log_shipper.shipper.pipeline.acks import Ledger, Stage
@@ -55,7 +55,7 @@ class Partition:
         self.once_end: int | None = None  # with `--once`
         # Of both.
         self._lock = threading.Lock()
-        self._blocks: Mailbox[Block] = Mailbox(nothing)  # the session wakes the loop when all partitions have theirs
+        self._blocks: Mailbox[Block] = Mailbox(no_op)  # the session wakes the loop when all partitions have theirs
         self._is_taking = False
         self.is_ending = False  # it goes to another member, or the input stops
         self.is_lost = False  # it belongs to another member

@@ -15,8 +15,8 @@ from log_shipper.shipper.inputs.kafka.options import KafkaInputConfig
 from log_shipper.shipper.inputs.kafka.partition import Block, Partition
 from log_shipper.shipper.inputs.kafka.records import RecordReader
 from log_shipper.shipper.reader import chain
-from log_shipper.shipper.reader.base import EachRun, Reader
-from log_shipper.shipper.reader.chain import longest_line, longest_timeout
+from log_shipper.shipper.reader.base import MappedReader, Reader
+from log_shipper.shipper.reader.chain import max_line_bytes, max_timeout
 from log_shipper.shipper.reader.limit import cut_texts
 
 NEVER = float("inf")
@@ -31,12 +31,12 @@ class PartitionReading:
         self.partition = partition
         self.pending_bytes = 0
         self._clock = context.clock
-        self._timeout = None if context.once else longest_timeout(config.parsers)
-        self._records = RecordReader(partition.place, longest_line(config.parsers, max_bytes))
+        self._timeout = None if context.once else max_timeout(config.parsers)
+        self._records = RecordReader(partition.place, max_line_bytes(config.parsers, max_bytes))
         shared = partition.source.constants.members
         reader: Reader = chain.parse(self._records, config, max_bytes, context.clock, shared, context.metrics)
         if config.parsers:  # what they make longer; lengths count records here, so the limit of the chain sees nothing
-            reader = EachRun(reader, partial(cut_texts, max_bytes=max_bytes))
+            reader = MappedReader(reader, partial(cut_texts, max_bytes=max_bytes))
         self._reader = reader
         self._read_to: int | None = None
         self._raw = 0  # bytes that were read, and belong to no batch yet

@@ -71,11 +71,11 @@ class Backlog:
                     break
                 self._least = frame.sequence + 1
                 self.events -= self._gaps.passed(frame, 0, frame.number)
-                self._take_out(frame)
+                self._remove(frame)
                 try:
                     batch = self._decoder.batch(expanded(frame.kind, content), resolve)
                 except ValueError as error:
-                    self._not_understood(frame, error)
+                    self._report_undecodable(frame, error)
                 else:
                     return frame, batch
         return None
@@ -100,7 +100,7 @@ class Backlog:
                 self._offset, self._scan = self._segment.start, None
         return None
 
-    def _take_out(self, frame: Frame) -> None:
+    def _remove(self, frame: Frame) -> None:
         self.events -= frame.events
         self.bytes -= frame.raw_bytes
         self.events_read += frame.events
@@ -117,7 +117,7 @@ class Backlog:
         self.frames = self.events = self.bytes = 0
         self._files.stop_reading()
 
-    def _not_understood(self, frame: Frame, error: ValueError) -> None:
+    def _report_undecodable(self, frame: Frame, error: ValueError) -> None:
         segment = self._segment
         assert segment is not None, "a segment is read"
         place = f"{segment.path} from byte {frame.offset} to {frame.end} cannot be decoded ({error})"

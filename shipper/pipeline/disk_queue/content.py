@@ -185,7 +185,7 @@ class Compression:
     def __init__(self, *, compress: bool) -> None:
         self._compressor = zstandard.ZstdCompressor(level=LEVEL) if compress else None
 
-    def of(self, content: bytes) -> tuple[int, bytes]:
+    def compress(self, content: bytes) -> tuple[int, bytes]:
         """Return the kind of the payload, and its bytes."""
         if self._compressor is None:
             return PLAIN, content

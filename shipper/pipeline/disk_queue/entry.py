@@ -41,7 +41,7 @@ class KeptBack:
         self.bytes += reservation.bytes
         self.entries.append(entry)
 
-    def take(self) -> Entry:
+    def pop_first(self) -> Entry:
         """Remove and return the first entry."""
         entry = self.entries.popleft()
         reservation, entry.reservation = entry.reservation, None

@@ -11,7 +11,7 @@ def figures_of(writer: SegmentWriter, backlog: Backlog) -> DiskQueueFigures:
     watermark = OK if writer.watermarks is None else writer.watermarks.level
     return DiskQueueFigures(
         bytes=writer.store.bytes,
-        most_bytes=writer.max_size,
+        max_bytes=writer.max_size,
         segments=len(writer.store.segments),
         waiting_events=backlog.events,
         waiting_bytes=backlog.bytes,

@@ -130,10 +130,10 @@ class DiskQueue:
         return self._due if self._unwritten else NEVER
 
     @property
-    def flooded(self) -> frozenset[int]:
+    def devices_over_flood_mark(self) -> frozenset[int]:
         """Return the devices of file systems at the last watermark. Callable from any thread."""
         watermarks = self.writer.watermarks
-        return frozenset() if watermarks is None else watermarks.flooded
+        return frozenset() if watermarks is None else watermarks.devices_over_flood_mark
 
     def figures(self) -> DiskQueueFigures:
         """Return the state for the monitor. Callable from any thread."""
@@ -160,7 +160,7 @@ class DiskQueue:
         that ended the writer's thread."""
         if self.writer.failure is not None:
             raise self.writer.failure
-        self._take_written()
+        self._process_written()
         if self._kept_back.entries:
             self._forward_kept_back()
             self._spill()
@@ -179,7 +179,7 @@ class DiskQueue:
         self._is_closed = True
         self._submit()
         self.writer.flush(timeout)
-        self._take_written()
+        self._process_written()
         self.writer.close(timeout)
         if (
             self._settled == self.sequence
@@ -233,7 +233,7 @@ class DiskQueue:
         # Otherwise the two would keep each other alive, with all events, until a full garbage collection.
         entry.batch.resolve = _nothing
 
-    def _take_written(self) -> None:
+    def _process_written(self) -> None:
         written = self.writer.written
         if not written:
             return
@@ -254,7 +254,7 @@ class DiskQueue:
             place = kept_back.entries[0].place
             if self._options.is_written_first and place is None:
                 return
-            entry = kept_back.take()
+            entry = kept_back.pop_first()
             if place is not None:
                 self._on_disk.sent(entry.sequence, place.following)
             self._forward(entry)
@@ -265,7 +265,7 @@ class DiskQueue:
         while entries and entries[0].place is not None:
             if not self.backlog.frames and self.has_room:
                 return
-            self.backlog.add(self._kept_back.take())
+            self.backlog.add(self._kept_back.pop_first())
 
     def _read_back(self) -> None:
         events = 0
@@ -275,7 +275,7 @@ class DiskQueue:
             try:
                 item = self.backlog.next(_nothing)
             except OSError as error:
-                self._cannot_read(error)
+                self._report_read_failure(error)
                 return
             if item is None:
                 return
@@ -284,7 +284,7 @@ class DiskQueue:
             self._on_disk.sent(frame.sequence, frame.following)
             self._forward(Entry(frame.sequence, batch, _nothing))
 
-    def _cannot_read(self, error: OSError) -> None:
+    def _report_read_failure(self, error: OSError) -> None:
         self._retry_at = self._clock.monotonic() + RETRY_INTERVAL
         if self._throttle.is_due():
             logger.error(

@@ -60,7 +60,7 @@ class Waiting:
 Look = Callable[[Frame, bytes], None]
 
 
-def nothing_more(frame: Frame, content: bytes) -> None:
+def ignore_frame(frame: Frame, content: bytes) -> None:
     """Do nothing with a frame."""
 
 
@@ -91,7 +91,7 @@ class LoadedSegments:
         """Return the progress of the queue; lost events count as delivered."""
         return Progress(self._position, self.waiting.number if self.waiting.frames else self.written, self.written)
 
-    def take(self, segment: Segment, scan: FrameScan) -> int | None:
+    def add(self, segment: Segment, scan: FrameScan) -> int | None:
         """Add a segment with its frames. Return where its torn tail begins; None if it has none.
 
         After the events known to have been on disk, the first gap ends the data that a crash left: nothing relied on
@@ -151,7 +151,7 @@ class LoadedSegments:
 
 
 def load(
-    files: SegmentFiles, directory: Path, seed: int, progress: Progress | None, look: Look = nothing_more
+    files: SegmentFiles, directory: Path, seed: int, progress: Progress | None, look: Look = ignore_frame
 ) -> LoadedSegments:
     """Return the segments of a directory. `progress`: the registry's entry of the queue; None if there is none, and
     then nothing was delivered. `look` is called with each frame, including delivered ones, and its payload.
@@ -161,7 +161,7 @@ def load(
     segments, synced = _in_order(files, directory, seed)
     loaded = LoadedSegments(progress, max(synced, 0 if progress is None else progress.written), look)
     for segment in segments:
-        torn = loaded.take(segment, _scan(files, segment))
+        torn = loaded.add(segment, _scan(files, segment))
         if torn is not None:
             _report_torn(segment, torn)
             segment.end = torn

@@ -62,8 +62,8 @@ def _least_free(mark: float, space: Space) -> float:
 
 
 class Watermarks:
-    """Checked by the writer's thread, as a check may block. Readable from any thread: `levels` by path, and `flooded`:
-    the devices at the last watermark."""
+    """Checked by the writer's thread, as a check may block. Readable from any thread: `levels` by path, and
+    `devices_over_flood_mark`."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class Watermarks:
         measure: Callable[[Path], Space] = measured,
     ) -> None:
         self.levels: dict[Path, int] = dict.fromkeys(paths, OK)
-        self.flooded: frozenset[int] = frozenset()
+        self.devices_over_flood_mark: frozenset[int] = frozenset()
         self._marks = marks
         self._clock = clock
         self._measure = measure
@@ -107,7 +107,7 @@ class Watermarks:
             levels[path] = level
             if level == FLOOD:
                 flooded.add(space.device)
-        self.levels, self.flooded = levels, frozenset(flooded)
+        self.levels, self.devices_over_flood_mark = levels, frozenset(flooded)
 
 
 def _report(path: Path, level: int, before: int, space: Space) -> None:

@@ -165,7 +165,7 @@ class SegmentWriter:
         may_grow = self.watermarks is None or self.watermarks.may_grow()
         with self._changed:
             (sequence, last), self._remove_before = self._remove_before, (0, False)
-            group = self._take_group()
+            group = self._next_group()
             self._is_writing = bool(group)
         try:
             if sequence:
@@ -186,7 +186,7 @@ class SegmentWriter:
         if self.written:
             self._on_written()
 
-    def _take_group(self) -> list[Entry]:
+    def _next_group(self) -> list[Entry]:
         group, size = [], 0
         while self._pending and size < GROUP_BYTES:
             entry = self._pending.popleft()
@@ -217,7 +217,7 @@ class SegmentWriter:
 
     def _payload(self, entry: Entry) -> Payload:
         batch = entry.batch
-        return Payload(entry.sequence, batch.events, batch.size, *self._compression.of(encoded(batch)))
+        return Payload(entry.sequence, batch.events, batch.size, *self._compression.compress(encoded(batch)))
 
     def _count(self, payloads: list[Payload]) -> None:
         self.counts.batches_written += len(payloads)

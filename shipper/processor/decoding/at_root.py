@@ -3,14 +3,14 @@
 from typing import Any
 
 from log_shipper.shipper.event import Doc
-from log_shipper.shipper.formats.json_fields import settle
+from log_shipper.shipper.formats.json_fields import validate_root
 from log_shipper.shipper.processor.events import Event
 from log_shipper.shipper.processor.fields import MISSING, Path, ProcessorError
 
 
 def merge_at_root(event: Event, fields: Doc, *, overwrite: bool) -> list[str]:
     """Write the fields, which the event then owns. Return the problems."""
-    wrong = settle(fields, overwrite=overwrite)
+    wrong = validate_root(fields, overwrite=overwrite)
     for name, value in fields.items():
         try:
             _merge(event, (name,), value, overwrite)

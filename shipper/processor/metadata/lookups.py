@@ -86,7 +86,7 @@ class Lookups:
         self._start(partial(self._resolve_one, lookup))
         return lookup
 
-    def take_in(self) -> None:
+    def settle_arrived(self) -> None:
         """Settle look-ups answered meanwhile."""
         while not self._arrived.empty():
             lookup, answer = self._arrived.get()

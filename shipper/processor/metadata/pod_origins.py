@@ -99,7 +99,7 @@ class PodOrigins:
         self._places: dict[str, tuple[float, PodPlace]] = {}
         self._origins: dict[str, Origin] = {}
 
-    def of(self, path: str) -> Origin:
+    def origin_of(self, path: str) -> Origin:
         on_disk = self._on_disk(path)
         if not on_disk.known:
             return UNKNOWN
@@ -153,35 +153,35 @@ def _with_labels(place: PodPlace, container: Container | None) -> PodPlace:
 
 
 class PodWaits:
-    """Decides how long files wait for their pods, at most `longest` seconds."""
+    """Decides how long files wait for their pods, at most `max_wait` seconds."""
 
-    def __init__(self, cluster: Cluster, longest: float, clock: Clock) -> None:
+    def __init__(self, cluster: Cluster, max_wait: float, clock: Clock) -> None:
         self._cluster = cluster
-        self._longest = longest
+        self._max_wait = max_wait
         self._clock = clock
         self._settled: dict[str, None] = {}  # paths that do not wait any more, oldest first
         self._deadlines: dict[str, float] = {}  # by pod, oldest first
 
     def is_settled(self, path: str) -> bool:
-        return path in self._settled or not self._longest
+        return path in self._settled or not self._max_wait
 
     def can_wait(self) -> bool:
         """Return True if pods can be awaited; the next change then wakes the loop."""
         return self._cluster.can_be_awaited()
 
-    def settle(self, path: str) -> None:
+    def end(self, path: str) -> None:
         remember(self._settled, path, None)
 
     def waits_until(self, path: str, place: PodPlace, pod: Pod | None) -> float:
         """Return the monotonic time until which the file waits for its pod, shared by all files of the pod, perhaps
         past; 0 if it need not wait any more."""
         if pod is not None and self._cluster.has_all_of(pod):
-            self.settle(path)
+            self.end(path)
             return 0.0
         key = place.uid or (f"{place.namespace}/{place.pod}" if place.pod else place.id)
         deadline = self._deadlines.get(key)
         if deadline is None:
-            deadline = self._clock.monotonic() + self._longest
+            deadline = self._clock.monotonic() + self._max_wait
             remember(self._deadlines, key, deadline)
         return deadline
 

@@ -98,15 +98,15 @@ Work = Callable[[], None]
 class Workers:
     """A few threads that end with their owner. As daemons, their queries do not delay the end of the agent."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, max_threads: int) -> None:
+        self._max_threads = max_threads
         self._tasks: SimpleQueue[Work | None] = SimpleQueue()
         self._threads: list[threading.Thread] = []
-        weakref.finalize(self, _end, self._tasks, most)
+        weakref.finalize(self, _end, self._tasks, max_threads)
 
     def start(self, work: Work) -> None:
         self._threads = [thread for thread in self._threads if thread.is_alive()]
-        if len(self._threads) < self._most:
+        if len(self._threads) < self._max_threads:
             thread = threading.Thread(target=_work, args=(self._tasks,), name="dns", daemon=True)
             self._threads.append(thread)
             thread.start()

@@ -22,7 +22,7 @@ def put_all(event: Event, paths: Sequence[Path], values: Sequence[Any], *, overw
     existing = None if overwrite else next((path for path, _ in pairs if event.get(path) is not MISSING), None)
     if existing is not None:
         raise ProcessorError(f"{dotted(existing)} already exists; set overwrite_keys, or drop or rename it first")
-    saved = Saved.of(event, frozenset(path[0] for path, _ in pairs))
+    saved = Saved.from_event(event, frozenset(path[0] for path, _ in pairs))
     try:
         for path, value in pairs:
             event.put(path, value)

@@ -35,7 +35,7 @@ class Proving:
             if not data and not self.file.busy:  # the file is shorter
                 raise self._disproved
             return False
-        self.file.take_cut()
+        self.file.pop_cut()
         proof = self.trail.proof_at(position)
         if self._state.proof and proof != self._state.proof:
             raise self._disproved

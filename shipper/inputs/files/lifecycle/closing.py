@@ -214,7 +214,11 @@ class Closer:
     def _keep_budgets(self, grown: Iterable[str]) -> None:
         """Give up deleted files: all of those on a file system that is full, and those beyond the budget of an input,
         where they take more space than before."""
-        for harvester in self._removed.on_devices(flooded) if (flooded := self._pipeline.flooded) else ():
+        for harvester in (
+            self._removed.on_devices(devices_over_flood_mark)
+            if (devices_over_flood_mark := self._pipeline.devices_over_flood_mark)
+            else ()
+        ):
             self._give_up(harvester, after(Event.OVER_BUDGET)._replace(why="queue.disk.watermark.flood"))
         for input_id in grown:
             self._keep_budget(input_id)

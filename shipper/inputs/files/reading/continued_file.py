@@ -104,11 +104,11 @@ class ContinuedFile:
     def cut_here(self) -> None:
         self.own.cut_here()
 
-    def take_cut(self) -> bool:
+    def pop_cut(self) -> bool:
         ends_line = self._last == self._line_end
         if self.continuation is None:
             return _takes_cut(self.own, is_followed=self.is_followed and ends_line)
-        return self.continuation.take_cut(ends_line=ends_line)
+        return self.continuation.pop_cut(ends_line=ends_line)
 
     def continue_in(self, successor: Successor) -> bool:
         """Continue in another file, or in one more. False if no line ends where reading ended, or that is not the end.
@@ -127,9 +127,9 @@ class ContinuedFile:
 
 
 def _takes_cut(file: RawFile, *, is_followed: bool) -> bool:
-    """As the file's own `take_cut`, but the end of a compressed one ends no message if another file follows it."""
+    """As the file's own `pop_cut`, but the end of a compressed one ends no message if another file follows it."""
     is_cut = file.offset in file.cuts
-    return file.take_cut() and (is_cut or not (is_followed and file.complete))
+    return file.pop_cut() and (is_cut or not (is_followed and file.complete))
 
 
 class _Part:
@@ -163,7 +163,7 @@ class _Part:
         if not self.file.offset and successor.is_open and not successor.content.matches(successor.state):
             raise Truncated(os.fstat(successor.fd).st_size)
 
-    def take_cut(self, *, ends_line: bool) -> bool:
+    def pop_cut(self, *, ends_line: bool) -> bool:
         is_followed = ends_line and self.successor.state.continues_in is not None
         return self._given == len(self._block) and _takes_cut(self.file, is_followed=is_followed)
 
@@ -213,8 +213,8 @@ class Continuation:
         of that line's run shows where it ended. Raises Truncated, OSError."""
         return self._parts[-1].next_line(mark)
 
-    def take_cut(self, *, ends_line: bool) -> bool:
-        return self._parts[-1].take_cut(ends_line=ends_line)
+    def pop_cut(self, *, ends_line: bool) -> bool:
+        return self._parts[-1].pop_cut(ends_line=ends_line)
 
     def split(self, messages: Messages, ledger: Ledger, read_at: float) -> Callable[[], None]:
         """Reduce the run to the messages of the first file, whose `ledger` is given, and have each successor take its

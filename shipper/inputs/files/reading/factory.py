@@ -18,7 +18,7 @@ from log_shipper.shipper.inputs.files.reading.harvester import Harvester
 from log_shipper.shipper.options.model import InputConfig
 from log_shipper.shipper.reader import chain
 from log_shipper.shipper.reader.base import RawFile, Reader
-from log_shipper.shipper.reader.chain import longest_timeout
+from log_shipper.shipper.reader.chain import max_timeout
 
 OnSettled = Callable[[Harvester], None]
 
@@ -48,7 +48,7 @@ class Input(ConfiguredInput[InputConfig]):
         joining = [parser for parser in self.config.parsers if parser.ends_after is not None]
         line_end = encoded_terminator(self.config.encoding, self.config.line_terminator)
         policy = ReadPolicy(
-            None if once else longest_timeout(joining),
+            None if once else max_timeout(joining),
             once,
             line_end=line_end,
             most_kept=self.max_bytes * (1 + len(joining)),

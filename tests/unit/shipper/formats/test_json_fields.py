@@ -13,8 +13,8 @@ from log_shipper.shipper.formats.json_fields import (
     expand,
     merge,
     parse,
-    settle,
-    take,
+    pop_text,
+    validate_root,
     without_null,
 )
 
@@ -103,13 +103,13 @@ def test_names_that_are_in_each_others_way_are_not_expanded(fields: dict[str, An
 
 def test_without_overwriting_time_and_metadata_are_taken_out() -> None:
     fields = {"@timestamp": "x", "@metadata": {}, "type": 5, "a": 1}
-    assert settle(fields, overwrite=False) == []
+    assert validate_root(fields, overwrite=False) == []
     assert fields == {"type": 5, "a": 1}
 
 
 def test_with_overwriting_only_what_is_valid_stays() -> None:
     fields = {"@timestamp": "2026-11-21T10:30:00+0100", "@metadata": 5, "type": "_x", "a": 1}
-    assert settle(fields, overwrite=True) == [
+    assert validate_root(fields, overwrite=True) == [
         "failed to update @metadata",
         "type not overwritten (invalid value [_x])",
     ]
@@ -137,14 +137,14 @@ def test_objects_are_merged_member_by_member(overwrite: bool, merged: dict[str, 
 )
 def test_a_text_is_taken_by_its_key_or_its_path(path: str, taken: str, rest: dict[str, Any]) -> None:
     fields = {"a": "x", "b": {"c": "y", "n": 1}, "b.d": "z"}
-    assert take(fields, path) == taken
+    assert pop_text(fields, path) == taken
     assert fields == rest
 
 
 @pytest.mark.parametrize("path", ["b", "b.n", "b.x", "a.x", "x", "x.y"])
 def test_what_is_no_text_is_not_taken(path: str) -> None:
     fields = {"a": "x", "b": {"n": 1}}
-    assert take(fields, path) is None
+    assert pop_text(fields, path) is None
     assert fields == {"a": "x", "b": {"n": 1}}
 
 

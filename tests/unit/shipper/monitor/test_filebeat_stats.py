@@ -106,7 +106,7 @@ def test_the_queue_is_that_in_memory_or_the_one_on_disk() -> None:
     filled = {"events": 1000, "bytes": 7 * 1024**2, "pct": 0.0073}
     assert queue(disk_queue=KEPT) == {"acked": 900, "max_bytes": 10**9, "filled": filled}
     without_limit = {"events": 1000, "bytes": 7 * 1024**2}
-    assert queue(disk_queue=replace(KEPT, most_bytes=0))["filled"] == without_limit
+    assert queue(disk_queue=replace(KEPT, max_bytes=0))["filled"] == without_limit
 
 
 def test_the_root_has_the_five_names_of_a_beat() -> None:

@@ -25,7 +25,7 @@ class Broker:
     def waiting(self) -> Mapping[str, str]:
         return {}
 
-    def answered(self) -> None:
+    def note_response(self) -> None:
         self.failing = False
 
 

@@ -66,4 +66,4 @@ def test_log_has_the_same_options(lab: ConfigLab) -> None:
 )
 def test_what_is_left_out_is_taken_for_the_type(options: dict[str, Any], lines: int | None, seconds: float) -> None:
     config = MultilineConfig(**options)
-    assert (config.most_lines, config.ends_after) == (lines, seconds)
+    assert (config.max_kept_lines, config.ends_after) == (lines, seconds)

@@ -41,7 +41,7 @@ def test_who_asks_for_one_stream_is_reported_that_the_other_is_dropped(
     config = lab.load(f"shipper.inputs:\n- paths: [x]\n  {text.format(stream)}\noutput.console:\n")
     (note,) = config.notes
     assert "stream (" in note
-    assert f"lines of {other} are dropped; a file belongs to one input, so another input cannot ship them" in note
+    assert f"lines of {other} are dropped; a file belongs to one input, so no other input can ship them" in note
 
 
 def test_who_asks_for_both_is_reported_nothing(lab: ConfigLab) -> None:

@@ -132,7 +132,7 @@ def test_what_is_constant_for_a_file_is_encoded_once() -> None:
     first = batch(["a"])
     used = encoder()
     used.encode(first)
-    assert used.pieces_of(first.constants) is used.pieces_of(first.constants)
+    assert used.constant_fragments(first.constants) is used.constant_fragments(first.constants)
 
 
 def deep(levels: int) -> Any:

@@ -33,11 +33,11 @@ def test_another_kind_of_error_is_logged_immediately(errors: ErrorReporter, capl
 
 def test_the_recovery_is_logged_once(errors: ErrorReporter, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
-    errors.recovered(LOGS)
+    errors.report_recovery(LOGS)
     assert not caplog.records
     errors.report(DOWN, "down")
-    errors.recovered(LOGS)
-    errors.recovered(LOGS)
+    errors.report_recovery(LOGS)
+    errors.report_recovery(LOGS)
     assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]
 
 
@@ -47,7 +47,7 @@ def test_the_recovery_of_the_only_topic_is_logged_once_whatever_was_wrong(
     errors.report(DOWN, "down")
     errors.report(KafkaError.LEADER_NOT_AVAILABLE, "no leader", "logs")
     caplog.set_level("INFO")
-    errors.recovered(LOGS)
+    errors.report_recovery(LOGS)
     assert [message for message in caplog.messages if "delivered again" in message] == [
         "Kafka (topic logs at a:9092): events are delivered again"
     ]
@@ -58,9 +58,9 @@ def test_a_topic_is_held_up_until_something_is_delivered_to_it(
 ) -> None:
     caplog.set_level("INFO")
     errors.report(KafkaError.TOPIC_AUTHORIZATION_FAILED, "denied", "secret")
-    errors.recovered(LOGS)
+    errors.report_recovery(LOGS)
     assert errors.topics_waiting == 1
-    errors.recovered(Topics(None, ["logs", None, "secret"], {1: "no topic"}))
+    errors.report_recovery(Topics(None, ["logs", None, "secret"], {1: "no topic"}))
     assert errors.topics_waiting == 0
     assert [record.getMessage() for record in caplog.records if record.levelname == "INFO"] == [
         "Kafka (topic secret at a:9092): events are delivered again"
@@ -73,7 +73,7 @@ def test_an_error_that_comes_and_goes_is_logged_once_a_minute(
     caplog.set_level("INFO")
     for _ in range(61):
         errors.report(DOWN, "down")
-        errors.recovered(LOGS)
+        errors.report_recovery(LOGS)
         clock.advance(1)
     assert [record.levelname for record in caplog.records] == ["WARNING", "INFO", "WARNING", "INFO"]
 
@@ -82,7 +82,7 @@ def test_errors_that_came_back_does_not_hide_behind_one_that_is_over(
     errors: ErrorReporter, caplog: pytest.LogCaptureFixture
 ) -> None:
     errors.report(KafkaError._AUTHENTICATION, "wrong password")
-    errors.recovered(LOGS)
+    errors.report_recovery(LOGS)
     errors.report(DOWN, "down")
     assert len(caplog.records) == 2
 
@@ -111,8 +111,8 @@ def test_another_alert_of_tls_has_the_advice_for_its_error(
 def test_errors_are_counted_by_name_also_those_that_are_not_logged(errors: ErrorReporter) -> None:
     for _ in range(3):
         errors.report(KafkaError._TRANSPORT, "broken")
-    errors.request_too_large(KafkaError.MSG_SIZE_TOO_LARGE, "logs")
-    errors.times_refused("old", "logs")
+    errors.report_large_request(KafkaError.MSG_SIZE_TOO_LARGE, "logs")
+    errors.report_refused_times("old", "logs")
     assert errors.counts() == {"_TRANSPORT": 3, "MSG_SIZE_TOO_LARGE": 1, "INVALID_TIMESTAMP": 1}
 
 
@@ -123,7 +123,7 @@ def test_it_fails_from_an_error_until_something_is_delivered(errors: ErrorReport
     assert errors.problem == (
         "Kafka (topic logs at a:9092): connection lost or refused; check output.kafka.hosts, the network and the broker"
     )
-    errors.recovered(LOGS)
+    errors.report_recovery(LOGS)
     assert not errors.failing
 
 
@@ -131,7 +131,7 @@ def test_the_problem_is_the_last_error_also_if_that_is_not_logged_again(errors: 
     assert errors.problem == ""
     errors.report(KafkaError._TRANSPORT, "broken")
     errors.report(KafkaError._RESOLVE, "no such host")
-    errors.recovered(LOGS)
+    errors.report_recovery(LOGS)
     errors.report(KafkaError._TRANSPORT, "broken")
     assert "connection lost" in errors.problem
 
@@ -147,10 +147,10 @@ def test_the_problem_is_the_reason_that_was_logged_not_that_no_broker_is_left(
 
 def test_an_answer_of_the_broker_ends_it_unless_a_topic_waits(errors: ErrorReporter) -> None:
     errors.report(KafkaError._TRANSPORT, "broken")
-    errors.answered()
+    errors.note_response()
     assert not errors.failing
     errors.report(KafkaError.TOPIC_AUTHORIZATION_FAILED, "denied", "secret")
-    errors.answered()
+    errors.note_response()
     assert errors.failing
     assert list(errors.waiting()) == ["secret"]
     assert "grant the user Write on it" in errors.waiting()["secret"]
@@ -160,7 +160,7 @@ def test_a_topic_that_is_refused_is_no_failure_of_an_output_that_has_others(cloc
     errors = ErrorReporter("a:9092", "", clock)
     errors.report(KafkaError.UNKNOWN_TOPIC_OR_PART, "unknown", "secret")
     assert (errors.failing, errors.topics_waiting) == (False, 1)
-    errors.answered()
+    errors.note_response()
     assert not errors.failing
     errors.report(DOWN, "down")
     assert errors.failing
@@ -168,9 +168,9 @@ def test_a_topic_that_is_refused_is_no_failure_of_an_output_that_has_others(cloc
 
 def test_the_only_topic_that_is_refused_is_a_failure_until_it_takes_events(errors: ErrorReporter) -> None:
     errors.report(KafkaError.UNKNOWN_TOPIC_OR_PART, "unknown", "logs")
-    errors.answered()
+    errors.note_response()
     assert errors.failing
-    errors.recovered(LOGS)
+    errors.report_recovery(LOGS)
     assert not errors.failing
 
 
@@ -182,7 +182,7 @@ def test_a_topic_that_is_refused_again_within_the_minute_waits_though_it_is_not_
     for _ in range(3):
         errors.report(KafkaError.UNKNOWN_TOPIC_OR_PART, "unknown", "secret")
         assert (errors.topics_waiting, list(errors.waiting())) == (1, ["secret"])
-        errors.recovered(Topics("secret"))
+        errors.report_recovery(Topics("secret"))
         assert errors.topics_waiting == 0
         clock.advance(1)
     assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]

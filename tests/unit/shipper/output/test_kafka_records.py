@@ -9,7 +9,7 @@ from confluent_kafka import KafkaError
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.output.at_least_once import AtLeastOnce
 from log_shipper.shipper.output.format_codec import FormatCodec
-from log_shipper.shipper.output.kafka_records import Beside, RecordMaker
+from log_shipper.shipper.output.kafka_records import RecordExtras, RecordMaker
 from log_shipper.shipper.output.place_headers import PlaceHeaders
 from log_shipper.shipper.outputs.partitioning import Keys
 from log_shipper.shipper.processor.formatting import Formatter
@@ -30,13 +30,13 @@ def test_a_record_has_its_value_and_the_file_id_and_nothing_else() -> None:
 
 def test_keys_and_configured_headers_travel_beside_the_value() -> None:
     events = batch_of([{"message": "a", "user": "u"}, {"message": "b"}])
-    made = RecordMaker(encoder(), Beside(Keys("%{[user]}"), CONFIGURED)).records(events)
+    made = RecordMaker(encoder(), RecordExtras(Keys("%{[user]}"), CONFIGURED)).records(events)
     assert [(record["key"], record["headers"]) for record in made] == [("u", CONFIGURED), ("f1", CONFIGURED)]
 
 
 def test_the_places_of_texts_travel_before_configured_headers() -> None:
     events, places = batch(["a", "b"]), PlaceHeaders()
-    made = RecordMaker(FormatCodec(MESSAGE, 1000), Beside(None, CONFIGURED, places)).records(events)
+    made = RecordMaker(FormatCodec(MESSAGE, 1000), RecordExtras(None, CONFIGURED, places)).records(events)
     assert [record["value"] for record in made] == ["a", "b"]
     assert [record["headers"] for record in made] == [place + CONFIGURED for place in places(events)]
 
@@ -44,7 +44,7 @@ def test_the_places_of_texts_travel_before_configured_headers() -> None:
 def test_a_text_that_is_cut_is_flagged_in_its_headers() -> None:
     places = PlaceHeaders()
     size = places.size(batch([""])) + 10
-    maker = RecordMaker(FormatCodec(MESSAGE, size, places.size), Beside(places=places))
+    maker = RecordMaker(FormatCodec(MESSAGE, size, places.size), RecordExtras(places=places))
     short, long = maker.records(batch(["x" * 10, "y" * 11]))
     assert (short["value"], dict(short["headers"]).get("log.flags")) == ("x" * 10, None)
     assert (long["value"], dict(long["headers"])["log.flags"]) == ("y" * 10, "truncated")
@@ -55,7 +55,7 @@ class TextOutputLab:
     """An output that sends texts: what identifies an event is not in the value."""
 
     clock: ManualClock
-    beside: Beside = field(default_factory=lambda: Beside(places=PlaceHeaders()))
+    beside: RecordExtras = field(default_factory=lambda: RecordExtras(places=PlaceHeaders()))
     kafka: MemoryKafka = field(default_factory=MemoryKafka)
     deliveries: RecordedDeliveries = field(default_factory=RecordedDeliveries)
 
@@ -132,7 +132,7 @@ def refuse_old_times(request: Sequence[Sent]) -> list[int | None]:
 
 def test_the_time_of_a_record_may_be_that_of_its_event() -> None:
     events = batch_of([{"message": "a"}, {"message": "b", "@timestamp": OLD}], time=TIME)
-    maker = RecordMaker(encoder(), Beside(times=True))
+    maker = RecordMaker(encoder(), RecordExtras(times=True))
     assert [record["timestamp"] for record in maker.records(events)] == [1_795_000_000_250, 978_307_200_000]
     assert all("timestamp" not in record for record in maker.records(events, with_times=False))
     before = batch_of([{"message": "a", "@timestamp": "1969-12-31T23:59:59.000Z"}])
@@ -143,7 +143,7 @@ def test_the_time_of_a_record_may_be_that_of_its_event() -> None:
 def test_an_event_whose_time_is_refused_is_sent_with_the_time_of_sending(
     clock: ManualClock, old: set[int], caplog: pytest.LogCaptureFixture
 ) -> None:
-    lab = TextOutputLab(clock, Beside(places=PlaceHeaders(), times=True))
+    lab = TextOutputLab(clock, RecordExtras(places=PlaceHeaders(), times=True))
     lab.kafka.verdict = refuse_old_times
     docs = [{"message": str(number)} | ({"@timestamp": OLD} if number in old else {}) for number in range(3)]
     assert lab.output.publish(batch_of(docs, time=TIME))
@@ -162,7 +162,7 @@ def test_a_record_that_is_poison_whatever_its_time_is_rejected(clock: ManualCloc
         hit = any(sent.value == "poison" for sent in request)
         return [KafkaError.INVALID_RECORD if hit else None] * len(request)
 
-    lab = TextOutputLab(clock, Beside(places=PlaceHeaders(), times=True))
+    lab = TextOutputLab(clock, RecordExtras(places=PlaceHeaders(), times=True))
     lab.kafka.verdict = refuse_poison
     events = batch_of([{"message": "a"}, {"message": "poison"}, {"message": "b"}], time=TIME)
     assert lab.output.publish(events)

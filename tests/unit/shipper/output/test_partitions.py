@@ -10,7 +10,7 @@ from confluent_kafka import KafkaError, KafkaException
 
 from log_shipper.shipper.event import Batch, Topics
 from log_shipper.shipper.output.at_least_once import AtLeastOnce
-from log_shipper.shipper.output.kafka_records import Beside, RecordMaker
+from log_shipper.shipper.output.kafka_records import RecordExtras, RecordMaker
 from log_shipper.shipper.output.partitions import REFRESH, RETRY, ByHash, InGroups, Partitions, Records
 from tests.builders import RecordedDeliveries, batch, encoder
 from tests.fakes import ManualClock, MemoryKafka, kafka_context
@@ -37,9 +37,9 @@ class Cluster:
 
 
 def await_known(partitions: Partitions, topics: Topics) -> None:
-    """A lookup runs on a thread of its own."""
+    """Wait until a lookup, which runs on its own thread, has ended."""
     deadline = time.monotonic() + 30
-    while not partitions.know(topics):
+    while not partitions.are_known(topics):
         assert time.monotonic() < deadline
 
 
@@ -86,7 +86,7 @@ def test_random_takes_any_for_a_group_of_records() -> None:
 def test_partitions_are_asked_for_once_and_again_after_a_while(clock: ManualClock) -> None:
     cluster = Cluster(logs=[0, 1], other=[0])
     partitions = Partitions(ByHash(), cluster.look_up, clock, cluster.report)
-    assert not partitions.know(LOGS)
+    assert not partitions.are_known(LOGS)
     await_known(partitions, LOGS)
     await_known(partitions, Topics(None, ["logs", None, "other"]))
     assert sorted(cluster.asked) == ["logs", "other"]
@@ -106,7 +106,7 @@ def test_a_topic_that_is_missing_is_reported_and_asked_for_again(clock: ManualCl
     partitions = Partitions(ByHash(), cluster.look_up, clock, cluster.report)
     deadline = time.monotonic() + 30
     while not cluster.errors:
-        assert not partitions.know(LOGS)
+        assert not partitions.are_known(LOGS)
         assert time.monotonic() < deadline
     assert cluster.errors == [(KafkaError.UNKNOWN_TOPIC_OR_PART, "logs")]
     cluster.topics["logs"] = [0]
@@ -123,7 +123,7 @@ def test_a_lookup_that_fails_in_any_way_is_reported_and_repeated(clock: ManualCl
     partitions = Partitions(ByHash(), look_up, clock, cluster.report)
     deadline = time.monotonic() + 30
     while not cluster.errors:
-        assert not partitions.know(LOGS)
+        assert not partitions.are_known(LOGS)
         assert time.monotonic() < deadline
     assert cluster.errors == [(KafkaError._FAIL, "logs")]
     cluster.topics["logs"] = [0]
@@ -153,7 +153,7 @@ def test_records_wait_in_order_until_the_partitions_of_their_topic_are_known(clo
     def by_length(events: Batch, keys: Sequence[str]) -> list[int | None]:
         return [len(text) for text in events.messages.texts]
 
-    records = RecordMaker(encoder(), Beside(hashes=by_length))
+    records = RecordMaker(encoder(), RecordExtras(hashes=by_length))
     output = AtLeastOnce(kafka.connect, kafka_context(clock, records=records, partitions=partitions), deliveries)
     assert output.publish(batch(["a", "bb"]))
     assert output.publish(batch(["ccc", "d"], start=5))

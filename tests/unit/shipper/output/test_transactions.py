@@ -17,7 +17,7 @@ from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.output.partitions import InGroups, Partitions
 from log_shipper.shipper.output.positions_topic import Owner
 from log_shipper.shipper.output.silent_topics import MAX_SILENT, STALLED
-from log_shipper.shipper.output.transaction import Limits
+from log_shipper.shipper.output.transaction import TransactionLimits
 from log_shipper.shipper.output.transactional_id import OFFSETS_PATIENCE, TransactionalId
 from log_shipper.shipper.output.transactions import Transactions
 from tests.builders import RecordedDeliveries, batch
@@ -69,7 +69,7 @@ class TransactionsLab:
             are_renewed=self.are_renewed,
             partitions=self.partitions,
         )
-        return Transactions(identity, kafka, self.deliveries, self.positions, Limits(INTERVAL, 100, 100_000))
+        return Transactions(identity, kafka, self.deliveries, self.positions, TransactionLimits(INTERVAL, 100, 100_000))
 
     def are_renewed(self) -> bool:
         came, self.renewals = self.renewals > 0, 0
@@ -517,7 +517,7 @@ def test_a_call_for_offsets_that_does_not_return_has_the_producer_replaced(clock
 def test_the_patience_with_offsets_grows_until_they_are_taken() -> None:
     kafka, returns = TransactionalKafka(), threading.Event()
     transactional_id = TransactionalId(kafka.connect, MemoryPositions(kafka), OWNER, Backoff(0.01, 0.03))
-    transactional_id.take(lambda error: None)
+    transactional_id.take_over(lambda error: None)
 
     def await_return(producer: object) -> None:
         returns.wait()
@@ -528,7 +528,7 @@ def test_the_patience_with_offsets_grows_until_they_are_taken() -> None:
                 transactional_id.commit(await_return)
 
     def commit_in_time() -> None:
-        """The patience is short, and the thread that adds the offsets may be late: then it is tried again."""
+        """Retry the commit: patience is short, and the thread that adds the offsets may be late."""
         for _ in range(1000):
             with suppress(KafkaException):
                 return transactional_id.commit(lambda producer: None)

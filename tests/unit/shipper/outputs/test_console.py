@@ -80,7 +80,7 @@ class Pipe:
         self.output = ConsoleOutput(encoder(), self.deliveries, stream=self.stream)
 
     def read(self) -> bytes:
-        """What is in the pipe now."""
+        """Return the current content of the pipe."""
         found = b""
         while select.select([self.reader], [], [], 0)[0] and (data := os.read(self.reader, 65536)):
             found += data

@@ -36,7 +36,8 @@ class Disk:
 
 @contextmanager
 def no_file_beyond(size: int) -> Iterator[None]:
-    """The kernel takes a part of a write that goes beyond, and refuses the next: as on a full disk."""
+    """Limit file sizes, as on a full disk: the kernel accepts a part of a write beyond the limit, and refuses the
+    next."""
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
     try:

@@ -30,7 +30,7 @@ class Open:
 
 
 def waiting(texts: Sequence[str], file_id: str, *parts: Part | Callable[[Batch], Part]) -> Batch:
-    """A batch of which processing gives these parts; none of them: it is done at once."""
+    """Return a batch that processing turns into these parts, or finishes at once without any."""
 
     def process(made: Batch) -> Sequence[Part] | None:
         return [part(made) if callable(part) else part for part in parts] or None

@@ -10,7 +10,7 @@ def test_batches_come_out_in_order_and_a_returned_one_comes_first() -> None:
     queue.put(second)
     taken = queue.get()
     assert taken is first
-    queue.give_back(taken)
+    queue.return_to_front(taken)
     assert [queue.get(), queue.get(), queue.get()] == [first, second, None]
 
 

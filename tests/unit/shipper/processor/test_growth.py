@@ -31,6 +31,6 @@ def test_it_grows_by_what_it_decompresses_and_parses(processors: str, growth: Gr
 
 
 def test_what_events_become_is_bounded_by_either() -> None:
-    assert Growth(1000, 100).of(raw=10, events=2) == 210
-    assert Growth(10, 1000).of(raw=10, events=2) == 100
-    assert Growth().of(raw=10, events=2) == 10
+    assert Growth(1000, 100).max_size(raw=10, events=2) == 210
+    assert Growth(10, 1000).max_size(raw=10, events=2) == 100
+    assert Growth().max_size(raw=10, events=2) == 10

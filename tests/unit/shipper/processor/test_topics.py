@@ -65,7 +65,7 @@ def test_an_event_without_a_topic_has_the_reason(topic: str, reason: str) -> Non
     chosen = topics(topic, {"message": "a b"})
     assert (chosen.shared, chosen.of_each, list(chosen.refused)) == (None, [None], [0])
     assert chosen.refused[0].startswith(reason)
-    assert chosen.of(0) == ""
+    assert chosen.topic_of(0) == ""
 
 
 def test_events_with_fields_of_their_own_have_topics_of_their_own() -> None:
@@ -73,7 +73,7 @@ def test_events_with_fields_of_their_own_have_topics_of_their_own() -> None:
     chosen = topics("logs-%{[app]}", *docs)
     assert chosen.of_each == ["logs-a", "logs-b", None, "logs-a", None]
     assert chosen.refused == dict.fromkeys((2, 4), "the event has no field app")
-    assert [chosen.of(index) for index in range(5)] == ["logs-a", "logs-b", "", "logs-a", ""]
+    assert [chosen.topic_of(index) for index in range(5)] == ["logs-a", "logs-b", "", "logs-a", ""]
 
 
 def test_where_their_own_fields_give_the_same_topic_it_is_one() -> None:

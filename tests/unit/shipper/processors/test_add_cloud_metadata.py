@@ -108,7 +108,7 @@ def test_events_wait_for_the_answer_no_longer_than_the_timeout(machine: Machine)
 
 
 def wait_for_all_that_ask() -> None:
-    """Some ask still when it is decided which cloud it is."""
+    """Wait for threads that are still asking after the decision."""
     for thread in threading.enumerate():
         if thread.name.startswith("cloud-"):
             thread.join(SECONDS)

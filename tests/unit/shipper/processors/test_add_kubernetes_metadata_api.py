@@ -190,10 +190,10 @@ def test_what_changes_reaches_the_next_events_and_costs_nothing_while_it_does_no
 def test_what_is_known_of_a_file_is_one_object_until_it_changes(host: Node) -> None:
     host.put(pod("web-1"))
     origins = PodOrigins(host.root, 60.0, host.cluster, host.lab.clock)
-    first = origins.of(LINK)
-    assert origins.of(LINK) is first
+    first = origins.origin_of(LINK)
+    assert origins.origin_of(LINK) is first
     host.put(namespace("shop"))
-    assert origins.of(LINK) is not first
+    assert origins.origin_of(LINK) is not first
 
 
 def test_a_processor_that_no_input_has_any_more_is_freed_at_once(host: Node) -> None:

@@ -139,7 +139,7 @@ def test_a_value_that_an_event_changes_stays_in_the_cache_as_it_was() -> None:
 def full(capacity: int = 0, most_bytes: int = 10**9) -> tuple[Cache, ManualClock]:
     clock = ManualClock()
     cache = Cache(clock)
-    cache.limit(capacity, most_bytes)
+    cache.set_limits(capacity, most_bytes)
     return cache, clock
 
 
@@ -225,7 +225,7 @@ def test_a_damaged_line_of_a_file_loses_its_entry_only(tmp_path: Path, caplog: p
 
 def test_a_directory_that_cannot_be_used_is_an_error_at_the_start(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(StartError, match=r"keeps hosts\.ndjson in .*file, which cannot be used"):
+    with pytest.raises(StartError, match=r"cannot use .*hosts\.ndjson"):
         CacheLab(tmp_path / "file").caches.in_file("hosts", 0)
 
 

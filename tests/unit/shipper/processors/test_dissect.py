@@ -13,7 +13,7 @@ BELOW_ROOT = 'target_prefix: ""'
 
 
 def dissected(tokenizer: str, text: str, *options: str) -> Doc:
-    """The members that the event gets, and its error's words."""
+    """Return the members that the event gets, and its error message."""
     lines = "".join(f"\n    {option}" for option in (BELOW_ROOT, *options))
     (record,) = processed(f"- dissect:\n    tokenizer: {json.dumps(tokenizer)}{lines}", {"message": text})
     assert record.pop("message") == text

@@ -55,7 +55,7 @@ class DnsLab:
         self.chain = WaitingChain([*before, asking, Upper()], self.metrics, self.clock)
 
     def take(self, *docs: Doc, made: Batch | None = None) -> list[BatchPart]:
-        """The parts that it makes of a batch of events with these members, named a, b, c ..."""
+        """Return the parts made of a batch of events with these members, named a, b, c ..."""
         self.batch = made or batch([chr(ord("a") + index) for index in range(len(docs))])
         self.batch.messages.docs = list(docs)
         return list(self.chain(self.batch) or ())

@@ -141,8 +141,8 @@ CASES = [
     truncate_fields: {fields: [a], max_characters: 1} -> {a: [xx]} -> ! a is not a text
     urldecode: {fields: [{from: a}]} -> {a: x%20y+z%C3%A9} -> {a: x y zé}
     urldecode: {fields: [{from: a, to: b}]} -> {a: plain} -> {a: plain, b: plain}
-    urldecode: {fields: [{from: a}]} -> {a: 100%} -> ! '%' is not an escape of a URL
-    urldecode: {fields: [{from: a}]} -> {a: '%4g1'} -> ! '%4g' is not an escape of a URL
+    urldecode: {fields: [{from: a}]} -> {a: 100%} -> ! '%' is not a URL escape
+    urldecode: {fields: [{from: a}]} -> {a: '%4g1'} -> ! '%4g' is not a URL escape
     urldecode: {fields: [{from: a}]} -> {a: '%ff'} -> {a: �}
     urldecode: {fields: [{from: a}]} -> {a: 1} -> ! a is not a text
     urldecode: {fail_on_error: false, fields: [{from: x}, {from: a}]} -> {a: '%41'} -> {a: A}

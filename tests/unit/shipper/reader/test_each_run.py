@@ -1,5 +1,5 @@
 from log_shipper.shipper.event import Messages
-from log_shipper.shipper.reader.base import EachRun
+from log_shipper.shipper.reader.base import MappedReader
 from tests.builders import messages
 from tests.given_runs import GivenRuns
 
@@ -10,7 +10,7 @@ def shortened(run: Messages) -> Messages:
 
 
 def test_runs_are_passed_on_as_they_are_changed() -> None:
-    reader = EachRun(GivenRuns(["ab"], ending=messages(["cd"])), shortened)
+    reader = MappedReader(GivenRuns(["ab"], ending=messages(["cd"])), shortened)
     run, ended = reader.next(), reader.finish()
     assert run is not None
     assert ended is not None
@@ -20,10 +20,10 @@ def test_runs_are_passed_on_as_they_are_changed() -> None:
 
 def test_a_run_without_messages_is_passed_on_as_it_is() -> None:
     empty = Messages(0, 5)
-    assert EachRun(GivenRuns(empty), lambda _: messages(["never"])).next() is empty
+    assert MappedReader(GivenRuns(empty), lambda _: messages(["never"])).next() is empty
 
 
 def test_the_time_of_a_pending_message_is_passed_through() -> None:
     waiting = GivenRuns()
     waiting.pending_since = 7.0
-    assert EachRun(waiting, shortened).pending_since == 7.0
+    assert MappedReader(waiting, shortened).pending_since == 7.0

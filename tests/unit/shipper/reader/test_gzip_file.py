@@ -52,7 +52,7 @@ def test_reads_on_from_its_offset_in_the_content(log: LogOnDisk, open_gzip: Open
 def test_the_last_bytes_come_with_the_knowledge_that_they_are_the_last(log: LogOnDisk, open_gzip: Open) -> None:
     log.write(gzip.compress(b"one\ntwo"))
     file = open_gzip()
-    assert (file.next(), file.complete, file.take_cut(), file.take_cut()) == (b"one\ntwo", True, True, False)
+    assert (file.next(), file.complete, file.pop_cut(), file.pop_cut()) == (b"one\ntwo", True, True, False)
     assert file.raw_offset == len(gzip.compress(b"one\ntwo"))
 
 
@@ -67,7 +67,7 @@ def test_a_last_line_without_terminator_is_whole(log: LogOnDisk, open_gzip: Open
 def test_the_end_is_reported_with_the_last_block_wherever_it_falls(size: int, log: LogOnDisk, open_gzip: Open) -> None:
     log.write(gzip.compress(b"x" * size))
     file = open_gzip()
-    reads = [(len(data), file.take_cut()) for data in iter(file.next, b"")]
+    reads = [(len(data), file.pop_cut()) for data in iter(file.next, b"")]
     assert sum(length for length, _ in reads) == size
     assert [cut for _, cut in reads] == [False] * (len(reads) - 1) + [True]
 
@@ -90,20 +90,20 @@ def test_content_that_does_not_compress_is_read_in_full(log: LogOnDisk, open_gzi
 def test_stops_at_each_cut_and_reports_it_once(log: LogOnDisk, open_gzip: Open) -> None:
     log.write(gzip.compress(b"one\ntwo\nthree\nfour"))
     file = open_gzip(4, (14, 8, 8, 4, 2))
-    reads = [(data, file.take_cut(), file.take_cut()) for data in iter(file.next, b"")]
+    reads = [(data, file.pop_cut(), file.pop_cut()) for data in iter(file.next, b"")]
     assert reads == [(b"two\n", True, False), (b"three\n", True, False), (b"four", True, False)]
 
 
 def test_a_cut_at_the_very_end_is_reported_once(log: LogOnDisk, open_gzip: Open) -> None:
     log.write(gzip.compress(b"one"))
     file = open_gzip(0, (3,))
-    assert (file.next(), file.take_cut(), file.next(), file.take_cut()) == (b"one", True, b"", False)
+    assert (file.next(), file.pop_cut(), file.next(), file.pop_cut()) == (b"one", True, b"", False)
 
 
 def test_compressed_nothing_is_complete(log: LogOnDisk, open_gzip: Open) -> None:
     log.write(gzip.compress(b""))
     file = open_gzip()
-    assert (file.next(), file.complete, file.take_cut(), file.take_cut()) == (b"", True, True, False)
+    assert (file.next(), file.complete, file.pop_cut(), file.pop_cut()) == (b"", True, True, False)
 
 
 # Members
@@ -112,16 +112,16 @@ def test_compressed_nothing_is_complete(log: LogOnDisk, open_gzip: Open) -> None
 def test_members_are_read_one_after_the_other(log: LogOnDisk, open_gzip: Open) -> None:
     log.write(gzip.compress(b"one\ntw") + gzip.compress(b"") + gzip.compress(b"o\n"))
     file = open_gzip(2)
-    assert (file.next(), file.take_cut()) == (b"e\ntwo\n", True)
+    assert (file.next(), file.pop_cut()) == (b"e\ntwo\n", True)
 
 
 def test_zeros_behind_a_member_are_padding(log: LogOnDisk, open_gzip: Open) -> None:
     padded = gzip.compress(b"one\n") + bytes(70_000)
     log.write(padded)
     file = open_gzip()
-    assert (file.next(), file.complete, file.raw_offset, file.take_cut()) == (b"one\n", True, len(padded), True)
+    assert (file.next(), file.complete, file.raw_offset, file.pop_cut()) == (b"one\n", True, len(padded), True)
     log.append(gzip.compress(b"two\n"))
-    assert (file.next(), file.take_cut(), file.next()) == (b"two\n", True, b"")
+    assert (file.next(), file.pop_cut(), file.next()) == (b"two\n", True, b"")
 
 
 def test_a_member_that_is_appended_after_the_end_is_read_and_its_end_is_reported(
@@ -129,12 +129,12 @@ def test_a_member_that_is_appended_after_the_end_is_read_and_its_end_is_reported
 ) -> None:
     log.write(gzip.compress(b"one\n"))
     file = open_gzip()
-    assert (file.next(), file.take_cut(), file.next()) == (b"one\n", True, b"")
+    assert (file.next(), file.pop_cut(), file.next()) == (b"one\n", True, b"")
     member = gzip.compress(b"two\n")
     log.append(member[:-1])
-    assert (file.next(), file.complete, file.take_cut()) == (b"two\n", False, False)
+    assert (file.next(), file.complete, file.pop_cut()) == (b"two\n", False, False)
     log.append(member[-1:])
-    assert (file.next(), file.complete, file.take_cut(), file.take_cut()) == (b"", True, True, False)
+    assert (file.next(), file.complete, file.pop_cut(), file.pop_cut()) == (b"", True, True, False)
 
 
 @pytest.mark.parametrize("garbage", [b"\n", b"some text", b"\0\0\0x"])
@@ -144,23 +144,23 @@ def test_something_else_behind_the_last_member_is_reported_after_its_content(
     member = gzip.compress(b"one\ntwo")
     log.write(member + garbage)
     file = open_gzip()
-    assert (file.next(), file.take_cut(), file.complete) == (b"one\ntwo", True, False)
+    assert (file.next(), file.pop_cut(), file.complete) == (b"one\ntwo", True, False)
     offset = len(member + garbage.rstrip(b"\nsomextext "))
     for _ in range(2):
         with pytest.raises(CompressionError, match=f"compressed byte {offset}: other data follows the gzip data"):
             file.next()
-    assert not file.take_cut()
+    assert not file.pop_cut()
 
 
 def test_something_else_that_is_appended_later_is_reported_too(log: LogOnDisk, open_gzip: Open) -> None:
     log.write(gzip.compress(b"one\n"))
     file = open_gzip()
-    assert (file.next(), file.take_cut()) == (b"one\n", True)
+    assert (file.next(), file.pop_cut()) == (b"one\n", True)
     log.append(b"plain\n")
     with pytest.raises(CompressionError):
         file.next()
     assert not file.complete
-    assert not file.take_cut()
+    assert not file.pop_cut()
 
 
 # A file that is still being written
@@ -172,10 +172,10 @@ def test_a_file_without_its_trailer_gives_its_content_and_resumes_later(log: Log
     file = open_gzip()
     first = file.next()
     assert len(first) > 400
-    assert (file.next(), file.busy, file.complete, file.take_cut()) == (b"", False, False, False)
+    assert (file.next(), file.busy, file.complete, file.pop_cut()) == (b"", False, False, False)
     log.append(packed[500:])
     assert first + file.next() == b"one\n" + noise(1000) + b"end"
-    assert file.take_cut()
+    assert file.pop_cut()
 
 
 def test_little_input_with_much_output_is_read_in_full_though_no_more_input_comes(
@@ -193,20 +193,20 @@ def test_a_trailer_that_comes_after_the_last_bytes_reports_the_end_without_bytes
     packed = gzip.compress(b"one\ntwo")
     log.write(packed[:-8])
     file = open_gzip()
-    assert (file.next(), file.take_cut()) == (b"one\ntwo", False)
+    assert (file.next(), file.pop_cut()) == (b"one\ntwo", False)
     log.append(packed[-8:-3])
-    assert (file.next(), file.take_cut()) == (b"", False)
+    assert (file.next(), file.pop_cut()) == (b"", False)
     log.append(packed[-3:])
-    assert (file.next(), file.take_cut(), file.take_cut()) == (b"", True, False)
+    assert (file.next(), file.pop_cut(), file.pop_cut()) == (b"", True, False)
 
 
 @pytest.mark.parametrize("size", [0, 1, 5, 10])
 def test_a_file_without_content_yet_is_not_complete(size: int, log: LogOnDisk, open_gzip: Open) -> None:
     log.write(gzip.compress(b"one\n")[:size])
     file = open_gzip()
-    assert (file.next(), file.complete, file.take_cut()) == (b"", False, False)
+    assert (file.next(), file.complete, file.pop_cut()) == (b"", False, False)
     log.append(gzip.compress(b"one\n")[size:])
-    assert (file.next(), file.take_cut()) == (b"one\n", True)
+    assert (file.next(), file.pop_cut()) == (b"one\n", True)
 
 
 def test_a_file_that_will_not_grow_must_have_its_end(log: LogOnDisk, open_gzip: Open) -> None:
@@ -214,7 +214,7 @@ def test_a_file_that_will_not_grow_must_have_its_end(log: LogOnDisk, open_gzip: 
     log.write(packed[:-1])
     file = open_gzip()
     assert file.next() == b"one\n"
-    with pytest.raises(CompressionError, match=f"compressed byte {len(packed) - 1}: the file ends before"):
+    with pytest.raises(CompressionError, match=f"compressed byte {len(packed) - 1}: the file ends within"):
         file.require_complete()
     log.append(packed[-1:])
     file.next()
@@ -229,9 +229,9 @@ def test_skipping_is_done_in_slices_and_busy_meanwhile(log: LogOnDisk, open_gzip
     file = open_gzip(MANY_ZEROS)
     skipping = 0
     while not (data := file.next()):
-        assert (file.busy, file.take_cut(), file.offset) == (True, False, MANY_ZEROS)
+        assert (file.busy, file.pop_cut(), file.offset) == (True, False, MANY_ZEROS)
         skipping += 1
-    assert (data, file.busy, file.take_cut()) == (b"end\n", False, True)
+    assert (data, file.busy, file.pop_cut()) == (b"end\n", False, True)
     assert 3 < skipping < 20
 
 
@@ -247,7 +247,7 @@ def test_skipping_continues_when_the_file_has_grown_to_the_offset(log: LogOnDisk
 def test_resumed_at_the_end_of_the_content_the_end_is_reported(log: LogOnDisk, open_gzip: Open) -> None:
     log.write(gzip.compress(b"one"))
     file = open_gzip(3)
-    assert (file.next(), file.take_cut(), file.complete) == (b"", True, True)
+    assert (file.next(), file.pop_cut(), file.complete) == (b"", True, True)
 
 
 def test_content_that_ends_before_the_offset_is_not_what_was_read(log: LogOnDisk, open_gzip: Open) -> None:
@@ -278,8 +278,8 @@ def test_a_bomb_needs_little_memory(offset: int, log: LogOnDisk, open_gzip: Open
 def test_members_without_content_are_read_in_slices_too(filling: bytes, log: LogOnDisk, open_gzip: Open) -> None:
     log.write(filling + gzip.compress(b"one\n"))
     file = open_gzip()
-    assert (file.next(), file.busy, file.take_cut()) == (b"", True, False)
-    assert (read_all(file), file.take_cut()) == (b"one\n", True)
+    assert (file.next(), file.busy, file.pop_cut()) == (b"", True, False)
+    assert (read_all(file), file.pop_cut()) == (b"one\n", True)
 
 
 # Damage
@@ -310,7 +310,7 @@ def test_damage_is_reported_after_all_before_it(
     file = open_gzip()
     if before:
         assert file.next() == noise(before)
-        assert not file.take_cut()
+        assert not file.pop_cut()
     for _ in range(2):
         with pytest.raises(CompressionError, match=f"compressed byte {offset}: {words}") as raised:
             file.next()

@@ -5,7 +5,7 @@ from log_shipper.shipper.reader.interleaved import snap_back, snap_forward, with
 
 
 def run(*interleaved: tuple[int, int], messages: tuple[tuple[int, int], ...] = ()) -> Messages:
-    """A run up to byte 100, whose messages reach from and to these."""
+    """Return a run up to byte 100, whose messages span these bytes."""
     made = Messages(0, 100, interleaved=interleaved)
     for start, end in messages:
         made.append("text", start, end - start)

@@ -38,7 +38,7 @@ class Endless:
     def head(self, length: int) -> bytes:
         return self._read[:length]
 
-    def take_cut(self) -> bool:
+    def pop_cut(self) -> bool:
         return False
 
     def at_end(self) -> bool:

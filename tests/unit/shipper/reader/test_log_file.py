@@ -64,7 +64,7 @@ def test_bytes_far_before_the_offset_are_not_compared(log: LogOnDisk) -> None:
 def test_stops_at_each_cut_and_reports_it_once(log: LogOnDisk) -> None:
     log.write(b"one\ntwo\nthree\n")
     file = log.open(cuts=(8, 4))
-    reads = [(file.next(), file.take_cut(), file.take_cut()) for _ in range(3)]
+    reads = [(file.next(), file.pop_cut(), file.pop_cut()) for _ in range(3)]
     assert reads == [(b"one\n", True, False), (b"two\n", True, False), (b"three\n", False, False)]
 
 
@@ -72,7 +72,7 @@ def test_a_cut_that_is_given_twice_does_not_stop_reading_forever(log: LogOnDisk)
     log.write(b"one\ntwo\n")
     file = log.open(cuts=(4, 4))
     assert file.next() == b"one\n"
-    assert file.take_cut()
+    assert file.pop_cut()
     assert file.next() == b"two\n"
 
 
@@ -80,4 +80,4 @@ def test_cuts_up_to_the_offset_are_over(log: LogOnDisk) -> None:
     log.write(b"one\ntwo\n")
     file = log.open(offset=4, cuts=(2, 4))
     assert file.next() == b"two\n"
-    assert not file.take_cut()
+    assert not file.pop_cut()

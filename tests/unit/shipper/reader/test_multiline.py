@@ -11,7 +11,7 @@ from log_shipper.shipper.event import DELETED, MULTILINE, TRUNCATED, Doc, Messag
 from log_shipper.shipper.parsers.multiline import MultilineConfig
 from log_shipper.shipper.reader.base import Reader
 from log_shipper.shipper.reader.line import LineReader
-from log_shipper.shipper.reader.multiline_open import Limits, Open
+from log_shipper.shipper.reader.multiline_open import MessageLimits, PendingMessage
 from tests.builders import parsed
 from tests.fakes import ManualClock
 from tests.short_reads import LogOnDisk
@@ -375,7 +375,7 @@ def test_lines_far_behind_the_first_leave_no_document(clock: ManualClock) -> Non
         run.docs = [{"first": 1}, {"a": 1}, {"b": 1}, {"c": 1}]
         return run
 
-    message = Open(Limits(100, 200, "\n"))
+    message = PendingMessage(MessageLimits(100, 200, "\n"))
     message.add(lines(), 0, 4)
     joined = Messages(0, 400)
     message.close(joined)

@@ -44,7 +44,7 @@ def read_all(stream: Stream) -> bytes:
     deadline = time.monotonic() + LONG
     while not stream.complete:
         content += stream.next()
-        stream.take_cut()
+        stream.pop_cut()
         assert time.monotonic() < deadline
     return content
 
@@ -59,7 +59,7 @@ def test_what_is_in_the_pipe_is_read_and_counted(pipe: Pipe) -> None:
 def test_an_empty_pipe_is_not_waited_for_and_is_not_the_end(pipe: Pipe) -> None:
     began = time.monotonic()
     assert pipe.stream.next() == b""
-    assert not pipe.stream.take_cut()
+    assert not pipe.stream.pop_cut()
     assert not pipe.stream.complete
     assert time.monotonic() - began < LONG / 2
 
@@ -68,11 +68,11 @@ def test_the_end_is_a_cut_that_is_reported_once(pipe: Pipe) -> None:
     pipe.write(b"last")
     pipe.end()
     assert pipe.stream.next() == b"last"
-    assert not pipe.stream.take_cut()
+    assert not pipe.stream.pop_cut()
     assert pipe.stream.next() == b""
     assert not pipe.stream.complete, "the cut was not taken yet"
-    assert pipe.stream.take_cut()
-    assert not pipe.stream.take_cut()
+    assert pipe.stream.pop_cut()
+    assert not pipe.stream.pop_cut()
     assert pipe.stream.complete
     assert (pipe.stream.next(), pipe.stream.offset) == (b"", 4)
 
@@ -118,7 +118,7 @@ def test_a_refused_read_is_the_end_of_it(tmp_path: Path) -> None:
         with pytest.raises(IsADirectoryError):
             stream.next()
         assert stream.next() == b""
-        assert stream.take_cut()
+        assert stream.pop_cut()
         assert stream.complete
     finally:
         os.close(directory)

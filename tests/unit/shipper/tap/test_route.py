@@ -9,7 +9,7 @@ import pytest
 from log_shipper.runtime.monitor.server import Request, Response
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.output.base import Sample
-from log_shipper.shipper.tap.route import MAX_LISTED, Lines, Tappable, sources_route, tap_route
+from log_shipper.shipper.tap.route import MAX_LISTED, Lines, TapSources, sources_route, tap_route
 from log_shipper.shipper.tap.tap import MAX_TAPS, Tap
 from tests.builders import batch
 from tests.fakes import ManualClock
@@ -116,7 +116,7 @@ def test_a_stream_ends_when_the_agent_does(lab: TapRouteLab) -> None:
 
 def test_what_exists_of_the_wanted_is_answered() -> None:
     paths = [f"/var/log/{number}.log" for number in range(MAX_LISTED + 2)]
-    route = sources_route(lambda: Tappable({"app": ["/srv/*/log/*.log"], "stdin": []}, paths))
+    route = sources_route(lambda: TapSources({"app": ["/srv/*/log/*.log"], "stdin": []}, paths))
     targets = ["app", "/cwd/app", "ap", "/var/log/3.log", "/var/*/4.log", "/var/log/*.txt", "/var/log/["]
     targets += ["/srv/*/log/*.log", "/srv/a/log/quiet.log", "/srv/a/quiet.log"]
     answer = json.loads(text_of(route(Request("/tap/sources", {"targets": json.dumps(targets)}, ""))))

@@ -22,14 +22,14 @@ from log_shipper.shipper.tap.tap import (
     MAX_TAPS,
     QUEUE_BYTES,
     QUEUE_EVENTS,
+    EventFilter,
     Subscription,
     Tap,
-    Wanted,
 )
 from tests.builders import batch, encoder, source
 from tests.fakes import ManualClock, MemoryOutput
 
-ALL = Wanted([])
+ALL = EventFilter([])
 
 
 class NoLetters:
@@ -69,7 +69,7 @@ def lab(clock: ManualClock) -> TapLab:
 
 
 def taken(subscription: Subscription) -> list[str]:
-    samples = iter(lambda: subscription.take(0), None)
+    samples = iter(lambda: subscription.next_sample(0), None)
     return [json.loads(sample.value)["message"] for sample in samples if sample is not None]
 
 
@@ -87,9 +87,9 @@ def test_all_events_are_seen_as_they_are_sent_while_they_are_few(lab: TapLab) ->
     lab.send("one", "two")
     lab.send("three")
     lab.output.poll(0)
-    samples = [subscription.take(0) for _ in range(3)]
+    samples = [subscription.next_sample(0) for _ in range(3)]
     assert [sample.value for sample in samples if sample] == lab.output.records
-    assert subscription.take(0) is None
+    assert subscription.next_sample(0) is None
 
 
 def test_of_many_events_as_many_are_encoded_as_the_rate_allows(lab: TapLab) -> None:
@@ -179,15 +179,15 @@ def test_a_tap_leaves_the_batch_as_it_is(lab: TapLab) -> None:
 def test_inputs_are_chosen_by_id_and_files_by_path_or_glob(targets: list[str], is_included: bool) -> None:
     origin = source()
     assert (origin.input_id, origin.path) == ("app", "/var/log/app.log")
-    assert Wanted(targets).includes(origin.input_id, origin.path) == is_included
+    assert EventFilter(targets).includes(origin.input_id, origin.path) == is_included
 
 
 def test_a_file_whose_name_is_like_a_glob_is_chosen_by_its_name() -> None:
-    assert Wanted(["/var/log/a[1].log"]).includes("app", "/var/log/a[1].log")
+    assert EventFilter(["/var/log/a[1].log"]).includes("app", "/var/log/a[1].log")
 
 
 def test_events_of_others_are_counted_and_not_shown(lab: TapLab) -> None:
-    subscription = lab.tap.subscribe(Wanted(["audit"]), 10)
+    subscription = lab.tap.subscribe(EventFilter(["audit"]), 10)
     lab.send("a", "b")
     assert (subscription.counts.matching, subscription.counts.others, lab.encoded) == (0, 2, 0)
 
@@ -212,7 +212,7 @@ def test_closing_ends_all_taps_and_refuses_others(lab: TapLab) -> None:
     lab.tap.close()
     assert not subscription.is_open
     assert lab.publisher.observer is None
-    with pytest.raises(TooManyTaps, match="tap ends with it; run it again"):
+    with pytest.raises(TooManyTaps, match="run tap again"):
         lab.tap.subscribe(ALL, 10)
 
 

@@ -194,7 +194,7 @@ def test_letters_that_are_not_acknowledged_when_it_stops_stay(mail: Mail) -> Non
 def test_what_was_sent_before_a_kill_is_not_sent_again(mail: Mail) -> None:
     mail.add("a", "b", "c")
     with closing(Resending(mail.box)) as resending:
-        resending.note_sent(mail.ids()[:1])
+        resending.record_sent(mail.ids()[:1])
     assert mail.left == ["b", "c"]
     mail.add("d", start=10)
     mail.resend()

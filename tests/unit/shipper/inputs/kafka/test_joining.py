@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from log_shipper.shipper.event import TRUNCATED, Batch, together
+from log_shipper.shipper.event import TRUNCATED, Batch, resolve_after_all
 from log_shipper.shipper.inputs.kafka.feed import group_offset
 from log_shipper.shipper.inputs.kafka.offset_metadata import MAX_BYTES, OffsetMetadata
 from log_shipper.shipper.inputs.staging import Staging
@@ -362,7 +362,7 @@ def test_a_transaction_with_some_messages_of_a_batch_has_the_cut_on_which_they_d
     lab.clock.advance(TIMEOUT)
     (batch,) = lab.read()
     assert batch.messages.texts == ["one", "other"]
-    first, second = together(batch.resolve, 2)
+    first, second = resolve_after_all(batch.resolve, 2)
     batch.resolve = first
     assert offsets(staging, batch) == [(0, f"{TOPIC} cuts 2")]
     batch.resolve = second

@@ -85,7 +85,7 @@ def test_the_end_of_a_file_is_known_without_its_messages() -> None:
 @pytest.mark.parametrize("compress", [True, False])
 def test_a_payload_is_compressed_or_not(compress: bool) -> None:
     content = encoded(batch(["the same line"] * 500))
-    kind, stored = Compression(compress=compress).of(content)
+    kind, stored = Compression(compress=compress).compress(content)
     assert expanded(kind, stored) == content
     assert (len(stored) < len(content) / 10) == compress
 

@@ -51,10 +51,10 @@ def test_the_fuller_file_system_counts_and_a_flooded_one_is_named(
 ) -> None:
     disk.used[REGISTRY] = 0.97
     assert level_at(0.5, watermarks, disk, clock) == FLOOD
-    assert watermarks.flooded == {len(str(REGISTRY))}
+    assert watermarks.devices_over_flood_mark == {len(str(REGISTRY))}
     disk.used[REGISTRY] = 0.5
     assert level_at(0.5, watermarks, disk, clock) == OK
-    assert watermarks.flooded == frozenset()
+    assert watermarks.devices_over_flood_mark == frozenset()
 
 
 def test_marks_may_be_bytes_that_stay_free() -> None:

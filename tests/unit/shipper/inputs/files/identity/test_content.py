@@ -186,7 +186,7 @@ COMPRESSIONS = pytest.mark.parametrize("compression", ["none", "auto"])
 @COMPRESSIONS
 def test_its_reader_resumes_at_the_offset_and_stops_at_the_cuts(file: OpenFile, compression: str) -> None:
     reader = holding(file, b"one\ntwo\nthree\n", compression).reader(4, (8,), Trail(None))
-    assert (reader.next(), reader.offset, reader.take_cut()) == (b"two\n", 8, True)
+    assert (reader.next(), reader.offset, reader.pop_cut()) == (b"two\n", 8, True)
     assert reader.next() == b"three\n"
 
 
@@ -196,7 +196,7 @@ def test_what_is_read_is_added_to_the_trail(file: OpenFile, compression: str) ->
     reader = holding(file, b"one\ntwo\n", compression).reader(0, (4,), trail)
     reader.next()
     assert (trail.proof_at(4), trail.proof_at(8)) == (proof_of(b"one\n"), "")
-    reader.take_cut()
+    reader.pop_cut()
     while reader.next():
         pass
     assert trail.proof_at(8) == proof_of(b"one\ntwo\n")

@@ -158,8 +158,8 @@ def test_the_position_is_no_cut_and_those_behind_it_are(file: File, compressed: 
     state = shipped(LINES, cuts=(len(LINES) + 4,))
     proving = Proving(file.holding(LINES + REST, compressed=compressed), state)
     steps_to_prove(proving)
-    assert not proving.file.take_cut()
-    assert (proving.file.next(), proving.file.take_cut()) == (REST[:4], True)
+    assert not proving.file.pop_cut()
+    assert (proving.file.next(), proving.file.pop_cut()) == (REST[:4], True)
     assert proving.file.next() == REST[4:]
 
 

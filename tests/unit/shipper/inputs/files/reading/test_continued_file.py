@@ -229,7 +229,7 @@ class Rotated:
         self.old, self.new = room.read("app.log.1", first), room.read("app.log", second)
         self.file = ContinuedFile(PlainFile(self.old.fd, 0, cuts, self.trail, len(line_end)), line_end)
         while self.file.next():
-            self.file.take_cut()
+            self.file.pop_cut()
         self.file.continue_in(self.new)
 
     def pieces(self) -> list[bytes]:
@@ -266,7 +266,7 @@ def test_what_is_written_to_the_next_file_meanwhile_follows(room: Room) -> None:
 
 def test_a_cut_in_the_next_file_is_reached_where_it_was_made(room: Room) -> None:
     rotated = Rotated(room, b"a\n", b"b\nc\nd\n", cuts=(2, 6))
-    assert [(rotated.file.next(), rotated.file.take_cut()) for _ in range(3)] == [
+    assert [(rotated.file.next(), rotated.file.pop_cut()) for _ in range(3)] == [
         (b"b\n", False),
         (b"c\n", True),
         (b"d\n", False),

@@ -7,7 +7,7 @@ from confluent_kafka import KafkaException, TopicPartition
 
 from log_shipper.registry.entry import decoded
 from log_shipper.registry.state import FileState
-from log_shipper.shipper.event import together
+from log_shipper.shipper.event import resolve_after_all
 from log_shipper.shipper.inputs.staging import GroupOffset, Staging
 from log_shipper.shipper.pipeline.acks import Ledger
 from tests.builders import batch
@@ -62,7 +62,7 @@ def test_an_empty_batch_behind_a_staged_one_moves_with_it() -> None:
 def test_a_batch_is_staged_with_the_last_of_its_parts() -> None:
     file = File(Staging())
     file.track(1)
-    file.resolves = together(file.resolves[0], 2)
+    file.resolves = resolve_after_all(file.resolves[0], 2)
     assert file.prepare(0) == []
     assert file.prepare(1) == [10]
 

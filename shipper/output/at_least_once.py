@@ -5,25 +5,64 @@ arrive from within `poll`. librdkafka compresses and sends on its own threads, o
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 from confluent_kafka import KafkaError, KafkaException, Message
 
+from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.event import Batch, Source
 from log_shipper.shipper.output.base import Deliveries
 from log_shipper.shipper.output.kafka import KafkaContext
-from log_shipper.shipper.output.kafka_errors import MAY_BE_TIMES, POISON, is_fatal
+from log_shipper.shipper.output.kafka_errors import MAY_BE_TIMES, POISON, ErrorReporter, is_fatal
 from log_shipper.shipper.output.kafka_records import Producer, Report
 from log_shipper.shipper.output.lane import Flight, Lane
 from log_shipper.shipper.output.topic_shares import TopicShares
-from log_shipper.shipper.output.unanswered import UnacknowledgedRecords
 
 logger = logging.getLogger(__name__)
 
 PARTITIONS_CHECK = 0.05  # seconds until the partitions are checked again
 RENEWAL_PATIENCE = 5.0  # seconds that a renewal of certificates waits for acknowledgements
+UNACKNOWLEDGED_AFTER = 30.0  # seconds, enough to elect a leader or restart a broker
+UNACKNOWLEDGED_CHECK = 5.0  # seconds between checks
+
+
+class UnacknowledgedRecords:
+    """Finds records for which librdkafka waits without a report, as for a partition without a leader.
+
+    Reports their files while others, sent much later, are delivered, or while nothing is delivered and no error says
+    why. A slow network is neither: it delays all, and delivers some.
+    """
+
+    def __init__(self, errors: ErrorReporter, clock: Clock) -> None:
+        self._errors = errors
+        self._clock = clock
+        self._newest = float("-inf")  # send time of the newest delivered batch
+        self._delivered_at = clock.monotonic()  # time of the last delivery
+        self._due = 0.0
+
+    def delivered(self, flight: Flight) -> None:
+        self._newest = max(self._newest, flight.sent)
+        self._delivered_at = self._clock.monotonic()
+
+    def check(self, lanes: Iterable[Lane]) -> None:
+        """Report the topics of waiting records, if due, unless an error explains why nothing is delivered."""
+        now = self._clock.monotonic()
+        if now < self._due:
+            return
+        self._due = now + UNACKNOWLEDGED_CHECK
+        is_silent = now - self._delivered_at >= UNACKNOWLEDGED_AFTER
+        if is_silent and self._errors.failing:
+            return
+        passed_over = now if is_silent else self._newest
+        paths: dict[str, list[str]] = {}
+        for lane in lanes:
+            flight = next((flight for flight in lane.flights if flight.left), None)
+            if flight is not None and passed_over - flight.sent >= UNACKNOWLEDGED_AFTER:
+                for topic in flight.topics.names:
+                    paths.setdefault(topic, []).append(flight.batch.source.path)
+        self._errors.report_unacknowledged(paths)
 
 
 class AtLeastOnce:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from log_shipper.config.text.checks import file_mode, not_blank
-from log_shipper.runtime.disk import DiskFile, open_plain, refuse_dangling, write_all
+from log_shipper.runtime.disk import DiskFile, fsync_directory, open_plain, refuse_dangling, write_all
 from log_shipper.runtime.disk_errors import Misplaced, NotDirectory
 from log_shipper.runtime.locking import FileInUse, Lock, flock
 from log_shipper.runtime.logs.folding import END
@@ -23,7 +23,6 @@ from log_shipper.shipper.event import Batch
 from log_shipper.shipper.options.model import ShipperConfig
 from log_shipper.shipper.output.base import Deliveries, Output, SingleDestination
 from log_shipper.shipper.output.encode import Codec, rejections, sendable
-from log_shipper.shipper.output.rotation import OutputFile, Rotation
 from log_shipper.shipper.outputs.base import LineOutput, OutputContext, Steps
 
 logger = logging.getLogger(__name__)
@@ -107,6 +106,58 @@ class FileOutputConfig(LineOutput):
         except OSError as error:
             problem = f"{error.strerror}: {_advice(error)}"
         return step(f"file: {path} can be written", problem)
+
+
+@dataclass(frozen=True, slots=True)
+class Rotation:
+    """Rotates the file: `name` becomes `name.1`, which became `name.2`, and so on.
+
+    No name is ever renamed over a file: the first free number takes the file before it, and only if none is free the
+    oldest file is removed. So a crash between any two renames leaves every file under some name, and at most a free
+    number, which the next rotation uses.
+
+    `bytes`: maximum size of a file, unless a single batch is larger; None if only a start rotates it. `keep`: number of
+    rotated files to keep.
+    """
+
+    bytes: int | None = None
+    keep: int = 7
+    on_start: bool = False
+
+    def is_due(self, size: int, more: int) -> bool:
+        """Return True if the file must be rotated before this many more bytes are written."""
+        return self.bytes is not None and size > 0 and size + more > self.bytes
+
+    def rotate(self, path: Path) -> None:
+        """Rename the file and its rotated predecessors. Raises OSError; then each file still has some name."""
+        path = Path(os.path.realpath(path))  # a link is kept, and leads to the new file
+        free = next((number for number in range(1, self.keep + 1) if not _is_taken(path, number)), None)
+        if free is None:
+            _numbered(path, self.keep).unlink()
+            free = self.keep
+        for number in range(free, 1, -1):
+            _numbered(path, number - 1).rename(_numbered(path, number))
+        path.rename(_numbered(path, 1))
+        # Otherwise a power failure could restore the old names, and with them a removed file.
+        fsync_directory(path.parent)
+
+
+def _numbered(path: Path, number: int) -> Path:
+    return path.with_name(f"{path.name}.{number}")
+
+
+def _is_taken(path: Path, number: int) -> bool:
+    name = _numbered(path, number)
+    return name.is_symlink() or name.exists()
+
+
+@dataclass(frozen=True, slots=True)
+class OutputFile:
+    """The file of the output. `mode`: of a new file."""
+
+    path: Path
+    mode: int = 0o600
+    rotation: Rotation | None = None
 
 
 class FileOutput(SingleDestination):

@@ -26,12 +26,11 @@ from log_shipper.shipper.output.kafka import KafkaContext
 from log_shipper.shipper.output.kafka_records import Producer
 from log_shipper.shipper.output.kafka_settings import clients, latest, make_producer, producers, transactional
 from log_shipper.shipper.output.positions_topic import Owner, PositionsTopic, PositionStore
-from log_shipper.shipper.output.rotation import OutputFile
 from log_shipper.shipper.output.transaction import TransactionLimits
 from log_shipper.shipper.output.transactional_id import MakeProducer, TransactionalId
 from log_shipper.shipper.output.transactions import Transactions
 from log_shipper.shipper.outputs.console import ConsoleOutput
-from log_shipper.shipper.outputs.file import FileOutput
+from log_shipper.shipper.outputs.file import FileOutput, OutputFile
 from tests.builders import RecordedDeliveries, batch, encoder
 from tests.fake_transactions import MemoryPositions, PlannedPositions, TransactionalKafka
 from tests.fakes import MemoryKafka, MemoryOutput, kafka_context

@@ -11,8 +11,7 @@ import pytest
 
 from log_shipper.shipper.event import Rejection
 from log_shipper.shipper.output.format_codec import FormatCodec
-from log_shipper.shipper.output.rotation import OutputFile
-from log_shipper.shipper.outputs.file import RETRY_INTERVAL, FileOutput
+from log_shipper.shipper.outputs.file import RETRY_INTERVAL, FileOutput, OutputFile
 from log_shipper.shipper.processor.formatting import Formatter
 from tests.builders import RecordedDeliveries, batch, encoder
 from tests.fakes import ManualClock

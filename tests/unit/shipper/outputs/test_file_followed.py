@@ -12,8 +12,7 @@ import pytest
 
 from log_shipper.runtime.logs.throttle import INTERVAL
 from log_shipper.shipper.errors import StartError
-from log_shipper.shipper.output.rotation import OutputFile
-from log_shipper.shipper.outputs.file import CHECK_INTERVAL, RETRY_INTERVAL, FileOutput
+from log_shipper.shipper.outputs.file import CHECK_INTERVAL, RETRY_INTERVAL, FileOutput, OutputFile
 from tests.builders import RecordedDeliveries, batch, encoder
 from tests.descriptors import open_files
 from tests.fakes import ManualClock

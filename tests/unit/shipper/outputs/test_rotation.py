@@ -1,4 +1,4 @@
-"""Rotation of the file of output.file: of what was acknowledged nothing is lost, whatever happens when."""
+"""Rotation of the file of output.file loses no acknowledged record, whatever happens when."""
 
 import itertools
 import json
@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from log_shipper.shipper.output.rotation import OutputFile, Rotation
-from log_shipper.shipper.outputs.file import RETRY_INTERVAL, FileOutput
+from log_shipper.shipper.outputs.file import RETRY_INTERVAL, FileOutput, OutputFile, Rotation
 from tests.builders import RecordedDeliveries, batch, encoder
 from tests.capabilities import without_capabilities
 from tests.fakes import ManualClock

@@ -7,9 +7,8 @@ from confluent_kafka import KafkaError
 
 from log_shipper.shipper.event import Batch, Topics
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.output.at_least_once import AtLeastOnce
+from log_shipper.shipper.output.at_least_once import UNACKNOWLEDGED_AFTER, UNACKNOWLEDGED_CHECK, AtLeastOnce
 from log_shipper.shipper.output.kafka_errors import ErrorReporter
-from log_shipper.shipper.output.unanswered import INTERVAL, LONG
 from tests.builders import RecordedDeliveries, batch
 from tests.fakes import ManualClock, MemoryKafka, Sent, kafka_context
 
@@ -38,11 +37,11 @@ class UnansweredLab:
 
     def pass_time(self, seconds: float, *files: str) -> None:
         """Publish a line of each of these files every five seconds, and poll as often."""
-        for _ in range(int(seconds / INTERVAL)):
+        for _ in range(int(seconds / UNACKNOWLEDGED_CHECK)):
             for file_id in files:
                 self.publish(file_id)
             self.poll()
-            self.clock.advance(INTERVAL)
+            self.clock.advance(UNACKNOWLEDGED_CHECK)
         self.poll()
 
 
@@ -60,9 +59,9 @@ def test_what_waits_while_later_records_are_delivered_is_named_once_a_minute(
     lab: UnansweredLab, caplog: pytest.LogCaptureFixture
 ) -> None:
     lab.publish(STUCK)
-    lab.pass_time(LONG, OTHER)
+    lab.pass_time(UNACKNOWLEDGED_AFTER, OTHER)
     assert not caplog.records
-    lab.pass_time(2 * INTERVAL, OTHER)
+    lab.pass_time(2 * UNACKNOWLEDGED_CHECK, OTHER)
     (words,) = lab.errors.waiting().values()
     assert "records of /var/log/app.log are unacknowledged for 30 s; a partition of the topic has no leader" in words
     assert "kafka-topics.sh --describe" in words
@@ -77,7 +76,7 @@ def test_what_waits_while_later_records_are_delivered_is_named_once_a_minute(
 
 def test_it_is_over_when_they_have_their_answer(lab: UnansweredLab, caplog: pytest.LogCaptureFixture) -> None:
     lab.publish(STUCK)
-    lab.pass_time(LONG + 10, OTHER)
+    lab.pass_time(UNACKNOWLEDGED_AFTER + 10, OTHER)
     lab.kafka.leaderless = set()
     lab.pass_time(10, OTHER)
     assert lab.errors.waiting() == {}
@@ -89,7 +88,7 @@ def test_the_number_of_files_that_wait_is_named(lab: UnansweredLab) -> None:
     lab.kafka.leaderless = {STUCK, "second"}
     for file_id in (STUCK, "second", STUCK):
         lab.publish(file_id)
-    lab.pass_time(LONG + 10, OTHER)
+    lab.pass_time(UNACKNOWLEDGED_AFTER + 10, OTHER)
     assert "records of /var/log/app.log and 1 more are unacknowledged" in lab.errors.waiting()["logs"]
 
 
@@ -97,33 +96,33 @@ def test_each_topic_of_them_is_named(lab: UnansweredLab) -> None:
     lab.topics = Topics("audit")
     lab.publish(STUCK)
     lab.topics = Topics("logs")
-    lab.pass_time(LONG + 10, OTHER)
+    lab.pass_time(UNACKNOWLEDGED_AFTER + 10, OTHER)
     assert list(lab.errors.waiting()) == ["audit"]
 
 
 def test_where_nothing_is_delivered_and_no_error_says_why_it_is_named_too(lab: UnansweredLab) -> None:
     """As when what waits has filled the queue."""
     lab.publish(STUCK)
-    lab.pass_time(LONG)
+    lab.pass_time(UNACKNOWLEDGED_AFTER)
     assert list(lab.errors.waiting()) == ["logs"]
 
 
 def test_an_outage_that_is_known_is_not_reported_twice(lab: UnansweredLab) -> None:
     lab.kafka.clients[-1].lose_connection()
     lab.publish(STUCK)
-    lab.pass_time(2 * LONG)
+    lab.pass_time(2 * UNACKNOWLEDGED_AFTER)
     assert lab.errors.waiting() == {}
 
 
 def test_an_error_that_follows_the_silence_is_no_answer(lab: UnansweredLab, caplog: pytest.LogCaptureFixture) -> None:
     lab.publish(STUCK)
-    lab.pass_time(LONG + INTERVAL)
+    lab.pass_time(UNACKNOWLEDGED_AFTER + UNACKNOWLEDGED_CHECK)
     lab.kafka.clients[-1].lose_connection()
-    lab.pass_time(LONG)
+    lab.pass_time(UNACKNOWLEDGED_AFTER)
     assert list(lab.errors.waiting()) == ["logs"]
     assert "are acknowledged again" not in caplog.text
     lab.kafka.leaderless = set()
-    lab.pass_time(2 * INTERVAL)
+    lab.pass_time(2 * UNACKNOWLEDGED_CHECK)
     assert lab.errors.waiting() == {}
     assert "are acknowledged again" in caplog.text
 
@@ -134,22 +133,22 @@ def test_the_end_of_what_was_not_logged_is_not_logged_either(
     for _ in range(2):  # the second time within a minute
         lab.kafka.leaderless = {STUCK}
         lab.publish(STUCK)
-        lab.pass_time(LONG + 2 * INTERVAL, OTHER)
+        lab.pass_time(UNACKNOWLEDGED_AFTER + 2 * UNACKNOWLEDGED_CHECK, OTHER)
         assert list(lab.errors.waiting()) == ["logs"]
         lab.kafka.leaderless = set()
-        lab.pass_time(INTERVAL, OTHER)
+        lab.pass_time(UNACKNOWLEDGED_CHECK, OTHER)
     assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]
 
 
 def test_a_slow_network_is_no_silence(lab: UnansweredLab) -> None:
     lab.kafka.leaderless = set()
     lab.kafka.request_records = 1
-    for number in range(int(4 * LONG / INTERVAL)):
+    for number in range(int(4 * UNACKNOWLEDGED_AFTER / UNACKNOWLEDGED_CHECK)):
         lab.publish(f"f{number}")
-    for _ in range(int(3 * LONG / INTERVAL)):
+    for _ in range(int(3 * UNACKNOWLEDGED_AFTER / UNACKNOWLEDGED_CHECK)):
         lab.output.poll(0)
         assert lab.errors.waiting() == {}
-        lab.clock.advance(INTERVAL)
+        lab.clock.advance(UNACKNOWLEDGED_CHECK)
     assert lab.output.in_flight
 
 
@@ -161,7 +160,7 @@ def test_what_failed_has_its_answer_however_long_it_waits(lab: UnansweredLab, ca
     lab.kafka.leaderless = set()
     lab.kafka.verdict = refuse_stuck
     lab.publish(STUCK)
-    lab.pass_time(5 * LONG, OTHER)
+    lab.pass_time(5 * UNACKNOWLEDGED_AFTER, OTHER)
     assert "connection lost" in caplog.text
     assert "unacknowledged" not in caplog.text
 
@@ -172,10 +171,10 @@ def test_what_is_sent_again_has_its_time_from_the_beginning(
     lab.kafka.leaderless = set()
     lab.kafka.verdict = refuse_stuck
     lab.publish(STUCK)
-    lab.pass_time(LONG, OTHER)
+    lab.pass_time(UNACKNOWLEDGED_AFTER, OTHER)
     lab.kafka.leaderless = {STUCK}
-    lab.pass_time(LONG, OTHER)
+    lab.pass_time(UNACKNOWLEDGED_AFTER, OTHER)
     assert lab.metrics.batches_retried > 4
     assert "unacknowledged" not in caplog.text
-    lab.pass_time(LONG, OTHER)
+    lab.pass_time(UNACKNOWLEDGED_AFTER, OTHER)
     assert "unacknowledged" in caplog.text

@@ -17,7 +17,7 @@ from log_shipper.shipper.pipeline.disk_queue.directory import open_directory, tr
 from log_shipper.shipper.pipeline.disk_queue.files import SegmentDisk
 from log_shipper.shipper.pipeline.disk_queue.options import QueueOptions
 from log_shipper.shipper.pipeline.disk_queue.queue import DiskQueue
-from log_shipper.shipper.pipeline.disk_queue.segments import LoadedSegments, load, nothing_more
+from log_shipper.shipper.pipeline.disk_queue.segments import LoadedSegments, ignore_frame, load
 from log_shipper.shipper.pipeline.disk_queue.store import SegmentStore
 from log_shipper.shipper.pipeline.disk_queue.watermarks import Marks, Watermarks
 from log_shipper.shipper.pipeline.disk_queue.writer import SegmentWriter, WriterOptions
@@ -56,7 +56,7 @@ class DiskQueues:
             if is_transactional and entry.is_new:
                 entry.save(self._environment.stopping)
             seed = int(queue_id[:16], 16)
-            look = entry.look_for_repeats if is_transactional else nothing_more
+            look = entry.look_for_repeats if is_transactional else ignore_frame
             loaded = load(files, directory, seed, entry.progress, look)
             entry.keep_repeats()
         _report(loaded, directory)

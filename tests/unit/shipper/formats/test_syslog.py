@@ -162,7 +162,7 @@ def test_what_is_wrong_in_a_syslog_message_is_reported(text: str, why: str) -> N
 
 
 def test_a_message_of_the_other_format_is_reported_with_the_way_out() -> None:
-    with pytest.raises(SyslogError, match="of RFC 5424, which format: rfc3164 excludes; set format: auto"):
+    with pytest.raises(SyslogError, match="an RFC 5424 message, but format is rfc3164; set format: auto"):
         read(f"{HEAD} - it", "rfc3164")
 
 

@@ -18,10 +18,10 @@ def text_with(lab: ConfigLab, options: str) -> str:
 @pytest.mark.parametrize(
     ("options", "where", "message"),
     [
-        ("", "pattern", "missing; type: pattern needs it"),
-        ("type: pattern", "pattern", "missing; type: pattern needs it"),
-        ("type: while_pattern", "pattern", "missing; type: while_pattern needs it"),
-        ("type: count", "count_lines", "missing; type: count needs it"),
+        ("", "pattern", "required with type: pattern"),
+        ("type: pattern", "pattern", "required with type: pattern"),
+        ("type: while_pattern", "pattern", "required with type: while_pattern"),
+        ("type: count", "count_lines", "required with type: count"),
         ("type: count, count_lines: 0", "count_lines", "must be at least 1"),
         ("pattern: x, max_lines: -1", "max_lines", "must be at least 0"),
         ("type: count, count_lines: 2, pattern: x", "pattern", OF_PATTERNS),

@@ -19,7 +19,7 @@ ALL: dict[str, Any] = {
     "document_id": "a.id",
     "ignore_decoding_error": True,
 }
-NO_OBJECT = "is not an object that could take members; choose another field"
+NO_OBJECT = "is not an object; choose another field"
 WRITTEN = ", ".join(f"{name}: {str(value).lower()}" for name, value in ALL.items())
 
 

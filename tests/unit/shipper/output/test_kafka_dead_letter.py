@@ -134,9 +134,9 @@ def test_a_letter_that_kafka_acknowledges_late_is_sent_once(lab: DeadLetterLab, 
     lab.answers = False
     made = batch(["a"])
     before = clock.monotonic()
-    lab.fail_to_write(made, "not acknowledged")
+    lab.fail_to_write(made, "no acknowledgement")
     assert clock.monotonic() - before - RETRY == pytest.approx(PATIENCE, abs=0.2)
-    lab.fail_to_write(made, "not acknowledged")
+    lab.fail_to_write(made, "no acknowledgement")
     lab.kafka.clients[0].paused = False
     lab.write_batch(made)
     assert (lab.in_topic, len(lab.kafka.clients)) == (["a"], 1)
@@ -152,9 +152,9 @@ def test_after_a_minute_without_an_outcome_a_new_client_sends_the_letter(
     made = batch(["a"])
     start = clock.monotonic()
     while clock.monotonic() - start < MAX_SILENCE:
-        lab.fail_to_write(made, "not acknowledged")
+        lab.fail_to_write(made, "no acknowledgement")
         assert len(lab.kafka.clients) == 1
-    lab.fail_to_write(made, "not acknowledged")
+    lab.fail_to_write(made, "no acknowledgement")
     lab.write_batch(made)
     assert (lab.in_topic, len(lab.kafka.clients)) == (["first", "a"], 2)
 
@@ -171,7 +171,7 @@ def test_a_client_that_failed_permanently_is_replaced(lab: DeadLetterLab) -> Non
 def test_a_client_that_fails_permanently_with_a_letter_in_flight_is_replaced(lab: DeadLetterLab) -> None:
     lab.answers = False
     made = batch(["a"])
-    lab.fail_to_write(made, "not acknowledged")
+    lab.fail_to_write(made, "no acknowledgement")
     lab.kafka.clients[0].fail_for_good()
     lab.answers = True
     lab.fail_to_write(made, "epoch")

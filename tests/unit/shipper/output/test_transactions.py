@@ -524,7 +524,9 @@ def test_the_patience_with_offsets_grows_until_they_are_taken() -> None:
 
     def await_offsets(*patience: float) -> None:
         for seconds in patience:
-            with pytest.raises(KafkaException, match=f"not taken within {seconds:g} s"):
+            with pytest.raises(
+                KafkaException, match=f"no response to the offsets of consumer groups within {seconds:g} s"
+            ):
                 transactional_id.commit(await_return)
 
     def commit_in_time() -> None:

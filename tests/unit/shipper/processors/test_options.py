@@ -75,7 +75,7 @@ NOTED = """
     add_kubernetes_metadata: {sync_period: 1m, use_kubeadm: false, in_cluster: true} -> 3 -> ignored:
     add_kubernetes_metadata: {kube_client_options: {qps: 5, burst: 10}} -> 2 -> a few requests an hour
     add_kubernetes_metadata: {scope: cluster, node: n1} -> 1 -> not used with scope: cluster
-    add_kubernetes_metadata: {matchers: [{fields: {lookup_fields: [a]}}]} -> 1 -> by their path alone
+    add_kubernetes_metadata: {matchers: [{fields: {lookup_fields: [a]}}]} -> 1 -> by path only
     add_kubernetes_metadata: {default_matchers.enabled: false} -> 1 -> no metadata is added
     dns: {type: reverse, fields: {a: b}, success_cache.capacity.initial: 1000, failure_cache.capacity.initial: 1000}
       -> 2 -> the cache grows as needed
@@ -93,9 +93,9 @@ MISTAKES = """
     add_network_direction: {} -> add_network_direction.internal_networks -> missing
     add_network_direction: {internal_networks: [private, lan]}
       -> add_network_direction.internal_networks[1] -> 'lan' is not a network; write 192.0.2.0/24, 2001:db8::/32, o
-    lowercase: {} -> lowercase -> needs 'fields' (names to change) or 'values' (fields whose texts are changed)
+    lowercase: {} -> lowercase -> needs 'fields' (names to convert) or 'values' (fields whose texts are converted)
     lowercase: {fields: ['']} -> lowercase.fields[0] -> is empty
-    uppercase: {fields: '@timestamp'} -> uppercase.fields[0] -> @timestamp keeps its name; for its value, use 'values'
+    uppercase: {fields: '@timestamp'} -> uppercase.fields[0] -> @timestamp cannot be renamed; for its value, use 'values'
     append: {target_field: a} -> append -> needs 'fields' or 'values' to append
     copy_fields: {fields: []} -> copy_fields.fields -> must not be empty
     copy_fields: {fields: [{from: a}]} -> copy_fields.fields[0].to -> missing
@@ -176,7 +176,7 @@ MISTAKES = """
     add_process_metadata: {include_fields: [process.env]}
       -> add_process_metadata.include_fields[0] -> it needs restricted_fields: true
     add_process_metadata: {cgroup_regex: '(a)', cgroup_prefixes: [/b]}
-      -> add_process_metadata.cgroup_regex -> give it or cgroup_prefixes, not both
+      -> add_process_metadata.cgroup_regex -> set either this or cgroup_prefixes
     add_process_metadata: {cgroup_regex: '('} -> add_process_metadata.cgroup_regex -> is not a regular expression
     add_cloud_metadata: {providers: [aws, gce]}
       -> add_cloud_metadata.providers[1] -> 'gce' must be one of: aws, ec2, azure, gcp

@@ -83,7 +83,7 @@ def test_the_counts_come_each_second(lab: TapRouteLab, clock: ManualClock) -> No
         ({"rate": "x"}, "rate must be"),
         ({"targets": "app"}, "targets must be a JSON list"),
         ({"targets": "[1]"}, "targets must be a JSON list"),
-        ({"targets": json.dumps(["a"] * 1001)}, "a glob in quotes is one"),
+        ({"targets": json.dumps(["a"] * 1001)}, "a quoted glob counts as one"),
     ],
 )
 def test_a_wrong_query_is_refused_in_words(query: dict[str, str], problem: str, lab: TapRouteLab) -> None:

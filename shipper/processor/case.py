@@ -36,7 +36,7 @@ class CaseConfig(ProcessorConfig, ABC):
             )
         for index, name in enumerate(self.fields):
             if name.partition(".")[0].lower() in ("@timestamp", "@metadata"):
-                yield f"fields[{index}]", f"{name} cannot be renamed; for its value, use 'values'"
+                yield f"fields[{index}]", f"{name} cannot be renamed; for its value use 'values'"
 
     def remarks(self) -> Iterator[Finding]:
         yield from protected("fields", [name.lower() for name in self.fields])

@@ -95,7 +95,7 @@ MISTAKES = """
       -> add_network_direction.internal_networks[1] -> 'lan' is not a network; write 192.0.2.0/24, 2001:db8::/32, o
     lowercase: {} -> lowercase -> needs 'fields' (names to convert) or 'values' (fields whose texts are converted)
     lowercase: {fields: ['']} -> lowercase.fields[0] -> is empty
-    uppercase: {fields: '@timestamp'} -> uppercase.fields[0] -> @timestamp cannot be renamed; for its value, use 'values'
+    uppercase: {fields: '@timestamp'} -> uppercase.fields[0] -> @timestamp cannot be renamed; for its value use 'values'
     append: {target_field: a} -> append -> needs 'fields' or 'values' to append
     copy_fields: {fields: []} -> copy_fields.fields -> must not be empty
     copy_fields: {fields: [{from: a}]} -> copy_fields.fields[0].to -> missing

@@ -21,7 +21,7 @@ QUEUE_MEASURES: tuple[Measure | Times, ...] = (
     Measure(
         "gauge",
         "queue_disk_bytes_capacity",
-        "Bytes that it may take; 0 without a limit.",
+        "Maximum size of the queue on disk; 0 if unlimited.",
         _of_disk_queue(lambda q: q.max_bytes),
     ),
     Measure(

@@ -49,7 +49,7 @@ class JsonOptions:
         default="", metadata={"doc": "The member that becomes the message for the parsers and filters that follow."}
     )
     document_id: str = field(
-        default="", metadata={"doc": "The member, dotted, that becomes `@metadata._id`; must be a text."}
+        default="", metadata={"doc": "The member, dotted, that becomes `@metadata._id`; must be a string."}
     )
     ignore_decoding_error: bool = field(
         default=False,

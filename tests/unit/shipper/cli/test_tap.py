@@ -209,8 +209,8 @@ def test_a_stream_that_breaks_off_is_continued_until_the_agent_does_not_answer(
     assert out == "a\n"
     assert err.splitlines() == [
         "tap: 1 event shown",
-        f"{tmp_path}/shipper.sock: the shipper has ended or restarts, and tap ends with it; run it again when the "
-        "shipper runs",
+        f"{tmp_path}/shipper.sock: the shipper ended or is restarting, which ends tap; run it again when the "
+        "shipper is up",
     ]
 
 

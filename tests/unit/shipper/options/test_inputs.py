@@ -46,8 +46,8 @@ from tests.tables import rows
         ignore_inactive: always -> ignore_inactive: 'always' must be one of: since_first_start, since_last_start
         compression: zstd -> compression: 'zstd' must be one of: none, gzip, auto
         harvester_limit: -1 -> harvester_limit: must be at least 0
-        clean_inactive: 1h -> clean_inactive: needs ignore_older: a file that is forgotten but not ignored is read again
-        parsers: [{}] -> parsers[0]: each item is one parser, as in '- multiline: {...}'; here are 0: none
+        clean_inactive: 1h -> clean_inactive: needs ignore_older: otherwise, forgotten files are read again
+        parsers: [{}] -> parsers[0]: each item must be a single parser, as in '- multiline: {...}'; found 0: none
         parsers: [multiline: {}] -> parsers[0].multiline.pattern: required with type: pattern
         parsers: [multiline: {pattern: '('}]
             -> parsers[0].multiline.pattern: '(' is not a regular expression in RE2 syntax: missing ): (

@@ -35,7 +35,7 @@ def test_a_store_with_conditional_puts_is_accepted_and_left_as_it_was(object_sto
 def test_a_store_that_ignores_the_condition_is_refused(object_store: ObjectStore) -> None:
     bucket = object_store.create_bucket()
     object_store.fail("unconditional", f"PUT {bucket.removeprefix('s3:/')}", times=1000)
-    with pytest.raises(Refused, match=f"the object store of {bucket}/lines ignores conditions"):
+    with pytest.raises(Refused, match=f"the object store of {bucket}/lines ignores conditional puts"):
         check_conditional_puts(config_of(object_store, f"{bucket}/lines"))
 
 

@@ -210,7 +210,7 @@ class Refusal:
     trusted: bool = True
 
 
-UNTRUSTED = "authority that is not trusted: .*certificate_authorities.*verification_mode: certificate"
+UNTRUSTED = "certificate is not trusted: .*certificate_authorities.*verification_mode: certificate"
 WRONG_PASSWORD = r"refused the credentials \(kafka.username, kafka.password"
 
 

@@ -83,7 +83,7 @@ def test_a_killed_repair_is_demanded_again_and_lands_what_was_missing(lab: SinkL
 
     killed_repair(lab)
     message = lab.refused()
-    assert "the repair was not completed" in message
+    assert "has an incomplete repair" in message
     assert "spark-sink repair --from-kafka" in message
 
     assert "missing records" in repair(lab)

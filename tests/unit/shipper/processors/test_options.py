@@ -183,22 +183,22 @@ MISTAKES = """
     add_cloud_metadata: {timeout: 0} -> add_cloud_metadata.timeout -> must be more than 0
     add_cloud_metadata: {host: 'h:x'} -> add_cloud_metadata.host -> 'h:x' must be host:port
     add_docker_metadata: {host: /var/run/docker.sock}
-      -> add_docker_metadata.host -> '/var/run/docker.sock' is not where a Docker can
+      -> add_docker_metadata.host -> '/var/run/docker.sock' is not an address of Docker;
     add_docker_metadata: {host: 'npipe:////./pipe/docker_engine'}
-      -> add_docker_metadata.host -> is a pipe of Windows, which is not supported
+      -> add_docker_metadata.host -> is a Windows named pipe, which is not supported
     add_docker_metadata: {host: 'tcp://h'}
       -> add_docker_metadata.host -> 'tcp://h' is not an address of Docker; write unix:///var
-    add_docker_metadata: {host: 'tcp://h:x'} -> add_docker_metadata.host -> 'tcp://h:x' has no port that is a number
+    add_docker_metadata: {host: 'tcp://h:x'} -> add_docker_metadata.host -> 'tcp://h:x' has no valid port
     add_docker_metadata: {host: 'https://h:1'} -> add_docker_metadata.host -> https needs a section ssl
     add_docker_metadata: {ssl: {}}
-      -> add_docker_metadata.ssl -> is for a Docker at tcp://; unix:///var/run/docker.sock is a socket
-    add_docker_metadata: {host: 'tcp://h:1', ssl: {key: /k}} -> add_docker_metadata.ssl.key -> needs certificate, too
+      -> add_docker_metadata.ssl -> applies only to tcp:// hosts; unix:///var/run/docker.sock is a local socket
+    add_docker_metadata: {host: 'tcp://h:1', ssl: {key: /k}} -> add_docker_metadata.ssl.key -> also needs certificate
     add_kubernetes_metadata: {matchers: [{odd: {}}]} -> add_kubernetes_metadata.matchers[0].odd -> unknown matcher
     add_kubernetes_metadata: {scope: nodes} -> add_kubernetes_metadata.scope -> 'nodes' must be one of: node, cluster
     add_kubernetes_metadata: {wait_for_metadata: soon}
       -> add_kubernetes_metadata.wait_for_metadata -> 'soon' is not a duration
     add_kubernetes_metadata: {use_regex_include: true}
-      -> add_kubernetes_metadata.use_regex_include -> not supported; name the labels
+      -> add_kubernetes_metadata.use_regex_include -> not supported; list the labels
     add_kubernetes_metadata: {add_resource_metadata: {node: {includ_labels: [a]}}}
       -> add_kubernetes_metadata.add_resource_metadata.node.includ_labels -> include_labels
     dns: {fields: {a: b}} -> dns.type -> missing

@@ -53,7 +53,7 @@ def test_all_problems_of_the_certificates_have_their_lines(lab: OutputCheckLab) 
     assert code == 1
     assert lines == [
         "shipper.yml:9: output.kafka.ssl.certificate_authorities[0]: cannot read /no/ca.pem: No such file or directory",
-        "shipper.yml:12: output.kafka.ssl.key_passphrase: wrong passphrase for other.key, or that file is damaged",
+        "shipper.yml:12: output.kafka.ssl.key_passphrase: wrong passphrase for other.key, or the file is damaged",
     ]
 
 

@@ -100,7 +100,7 @@ def test_a_renewed_pair_is_used_once_it_fits(
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"key": "other"}, r"ssl\.key: .* is not the key of the certificate"),
+        ({"key": "other"}, r"ssl\.key: .* does not match the certificate"),
         ({"certificate": "/no/such.pem"}, r"ssl\.certificate: cannot read /no/such.pem: No such file"),
         ({"cipher_suites": ("NOT-A-SUITE",)}, "OpenSSL refuses it"),
     ],

@@ -1,1 +1,1 @@
-"""Positions of files, safe on disk. Imports nothing of ours; `store.py` describes the format."""
+"""Save the positions of files on disk. Imports nothing of ours; `store.py` describes the format."""

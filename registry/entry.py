@@ -1,7 +1,7 @@
-"""An entry as one JSON object: what `delivery: exactly_once` commits in the topic of positions. The members are the
-fields of FileState, and `version`, which counts the changes of this format; before it had a name, there was none.
+"""Encode an entry as one JSON object, as `delivery: exactly_once` commits it in the topic of positions. The members are
+the fields of FileState, and `version`, which counts the changes of this format; the first one had no version.
 
-The registry's own format (`table.py`) is another, with a version of its own. The registry that releases up to 0.2 wrote
+The registry's own format (`table.py`) is another, with its own version. The registry of releases up to 0.2
 (`ndjson.py`) had these lines too.
 """
 
@@ -20,7 +20,7 @@ VERSION = 1
 def encoded(state: FileState) -> bytes:
     values = {"version": VERSION, **to_dict(state)}
     try:
-        # A copy: what orjson gives keeps its whole buffer, ten times the line, as long as it is referenced.
+        # A copy: orjson's result keeps its whole buffer, ten times the line, as long as it is referenced.
         return b"%b" % orjson.dumps(values)
     except TypeError:
         # UTF-8 has no bytes for the surrogate escapes of a path that is not UTF-8: as ASCII they survive as \udcXX.
@@ -28,11 +28,11 @@ def encoded(state: FileState) -> bytes:
 
 
 def decoded(line: bytes) -> FileState:
-    """Return the entry. Raises TypeError or ValueError for what is none, or of another version."""
+    """Return the entry. Raises TypeError or ValueError if the line is not an entry, or of another version."""
     values = members(line)
     version = values.pop("version", VERSION)
     if version != VERSION:
-        raise ValueError(f"its format has version {version}, and this release reads version {VERSION}")
+        raise ValueError(f"format version {version} is not supported; this release reads version {VERSION}")
     return from_dict(values, {})
 
 

@@ -19,7 +19,7 @@ import os
 import sqlite3
 from pathlib import Path
 
-# What SQLite's codes say of the disk; any other is about the content of the database.
+# SQLite's codes for the disk; any other is about the content of the database.
 _ERRNO = {
     sqlite3.SQLITE_PERM: errno.EACCES,
     sqlite3.SQLITE_BUSY: errno.EBUSY,
@@ -46,13 +46,13 @@ class RegistryLocked(RegistryError):
 
 
 class RegistryReplaced(RegistryError):
-    """Raised in the process that was the writer until then: two writers would each undo the other's work."""
+    """Raised in the process that was the writer so far: two writers would undo each other's work."""
 
     def __init__(self, directory: Path, why: str) -> None:
         self.directory = directory
         super().__init__(
-            f"registry {directory} was replaced while this process used it: {why}; this process ends, and the next one"
-            " continues with what is there"
+            f"registry {directory} was replaced while in use: {why}. This process ends; the next one continues with "
+            "the new registry"
         )
 
 
@@ -63,8 +63,8 @@ class RegistryCorrupt(RegistryError):
         self.why = why
         place = "" if offset is None else f" at byte {offset}"
         super().__init__(
-            f"registry file {file} is damaged{place}: {why}; restore {file.parent} from a backup,"
-            " or move it away to begin without positions (every file is then shipped again from its start)"
+            f"registry file {file} is damaged{place}: {why}. Restore {file.parent} from a backup, or move it away to "
+            "start without positions (all files are then shipped again from the start)"
         )
 
 
@@ -73,15 +73,15 @@ class RegistryForeignVersion(RegistryError):
         self.file = file
         self.version = version
         super().__init__(
-            f"registry file {file} has format version {version}, this release reads version {known} only; run the"
-            f" release that wrote it, or move {file.parent} away to begin without positions (every file is then"
-            " shipped again from its start)"
+            f"registry file {file} has format version {version}; this release supports only version {known}. Run the "
+            f"release that wrote it, or move {file.parent} away to start without positions (all files are then "
+            "shipped again from the start)"
         )
 
 
 class RegistryMisplaced(RegistryError):
-    """Raised where something else is at the registry's path. Taken for a registry that does not exist yet, it would let
-    every file be shipped again from its start."""
+    """Raised where something else is at the registry's path. If it counted as a missing registry, every file would be
+    shipped again from its start."""
 
     def __init__(self, path: Path, why: str) -> None:
         self.path = path
@@ -94,7 +94,7 @@ def code_of(error: sqlite3.Error) -> int:
 
 
 def disk_error(error: sqlite3.Error, file: Path) -> OSError | None:
-    """Return the error as one of the disk; None where it is one of the database's content."""
+    """Return the error as one of the disk; None if it is about the database's content."""
     result = code_of(error) & 0xFF
     code = _ERRNO.get(result)
     if code is None:

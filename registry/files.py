@@ -1,8 +1,9 @@
-"""The registry's door to the disk: every operation on files of this package goes through `DiskFiles`, SQLite's by the
-connections that it makes. The tests have others, among them a disk that crashes between any two operations.
+"""Access the disk for the registry: every file operation of this package goes through `DiskFiles`, SQLite's through the
+connections that it makes. The tests replace it, for example by a disk that crashes between any two operations.
 
-No file of a database may be opened here while a connection to it is open: closing it would take away SQLite's locks
-(fcntl belongs to the process). The exception is its log (-wal), on which there are none."""
+No file of a database may be opened here while a connection to it is open: closing it would release SQLite's locks
+(fcntl locks belong to the process). The exception is its log (-wal), which has none.
+"""
 
 from __future__ import annotations
 
@@ -28,14 +29,16 @@ from log_shipper.runtime.locking import FileInUse, lock_exclusively
 _logger = logging.getLogger(__name__)
 
 LOCK = "lock"
-BUSY_TIMEOUT = 1.0  # seconds that a change waits for another program that has the database locked
+BUSY_TIMEOUT = 1.0  # seconds for which a change waits for another program that locks the database
 
 Identity = tuple[int, int]  # device and inode
 
 _ADVICE: dict[type[Misplaced], str] = {
-    DanglingLink: "mount or make that, or remove the symlink to begin without positions (every file is then shipped"
-    " again from its start)",
-    LinkedFile: "move the file here, or link the directory",
+    DanglingLink: (
+        "mount or create it, or remove the symlink to start without positions (all files are then shipped again from "
+        "the start)"
+    ),
+    LinkedFile: "move the file here, or link the directory instead",
     NotPlainFile: "move it away, and restore the file from a backup if there is one",
     NotDirectory: "move it away or set another path.data",
 }
@@ -43,7 +46,7 @@ _ADVICE: dict[type[Misplaced], str] = {
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Raise a Misplaced as RegistryMisplaced, with what to do about it."""
+    """Raise a Misplaced as RegistryMisplaced, with the action to take."""
     try:
         yield
     except Misplaced as error:
@@ -52,14 +55,14 @@ def translated() -> Iterator[None]:
 
 class Lock:
     """Two locks. The one on the directory counts: no one can remove it and let a second writer in. The one on the file
-    is for file systems that do not lock directories (NFS)."""
+    is for file systems that cannot lock directories (NFS)."""
 
     def __init__(self, directory: int, file: int) -> None:
         self._directory = directory
         self._file = file
 
     def is_at(self, directory: Path) -> bool:
-        """True if the path still leads to the directory that is locked, and where that cannot be determined."""
+        """Return True if the path still leads to the locked directory, or if that cannot be determined."""
         return leads_to(directory, self._directory)
 
     def close(self) -> None:
@@ -68,23 +71,23 @@ class Lock:
 
 
 def _lock_both(directory: Path, directory_fd: int, file: int) -> None:
-    """Take both locks. Raises FileInUse where another process has one of them."""
+    """Take both locks. Raises FileInUse if another process has one of them."""
     try:
         lock_exclusively(directory_fd, directory)
     except FileInUse:
         raise
     except OSError:
-        pass  # the file system does not lock directories, for whatever reason it gives
+        pass  # the file system cannot lock directories, for whatever reason
     if refusal := lock_exclusively(file, directory / LOCK):
         raise refusal
 
 
 class DiskFiles:
-    """Every method may block on the disk and raise OSError, and RegistryMisplaced where it opens or creates
-    something."""
+    """The file operations of the registry. Each may block on the disk and raise OSError, and RegistryMisplaced if it
+    opens or creates something."""
 
     def __init__(self, file_mode: int | None = None, directory_mode: int = 0o750) -> None:
-        """Without `file_mode` new files get 600, and existing ones keep what they have."""
+        """Set the mode of new files: 600 without `file_mode`, and existing files keep theirs."""
         self._file_mode = 0o600 if file_mode is None else file_mode
         self._keeps_modes = file_mode is None
         self._directory_mode = directory_mode
@@ -102,7 +105,7 @@ class DiskFiles:
             try:
                 _lock_both(directory, directory_fd, file)
             except FileInUse:
-                # The kernel's own list of locks is empty in another container; the lock file's text is not.
+                # The kernel's list of locks is empty in another container; the lock file's text is not.
                 holder = os.pread(file, 20, 0).strip()
                 raise RegistryLocked(directory, int(holder) if holder.isdigit() else None) from None
             os.ftruncate(file, 0)
@@ -123,7 +126,7 @@ class DiskFiles:
             return file.read()
 
     def identity(self, path: Path) -> Identity | None:
-        """Return what distinguishes a plain file from another of its name, None if there is no file."""
+        """Return the identity of a plain file, None if there is no file."""
         with translated():
             try:
                 status = path.lstat()
@@ -139,13 +142,13 @@ class DiskFiles:
         return status.st_dev, status.st_ino
 
     def create(self, path: Path) -> None:
-        """Make an empty file in place of what is there."""
-        path.unlink(missing_ok=True)  # not emptied: it could be a symlink to, or a name of, someone else's file
+        """Create an empty file, replacing an existing one."""
+        path.unlink(missing_ok=True)  # not truncated: it could be a symlink to, or a name of, someone else's file
         with translated():
             os.close(open_plain(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, self._file_mode))
 
     def connect(self, path: Path) -> sqlite3.Connection:
-        """Open a database for one thread at a time, without transactions of Python's own. Raises sqlite3.Error."""
+        """Open a database for one thread at a time, without Python's transactions. Raises sqlite3.Error."""
         return sqlite3.connect(path, timeout=BUSY_TIMEOUT, isolation_level=None, check_same_thread=False)
 
     def fsync(self, path: Path) -> None:
@@ -174,10 +177,11 @@ class DiskFiles:
         try:
             if stat.S_IMODE(os.fstat(descriptor).st_mode) != self._file_mode:
                 os.fchmod(descriptor, self._file_mode)
-        except OSError as error:  # another user's, or a file system without permissions
+        except OSError as error:  # another user's file, or a file system without permissions
             _logger.warning(
-                "%s: its permissions cannot be made %03o, as registry.file_permissions asks (%s); it is used as it is. "
-                "Let the user that runs the shipper own it, or set what it has",
+                "%s: cannot set its permissions to %03o (registry.file_permissions): %s; continuing with its "
+                "current ones. Make the shipper's user its owner, or set registry.file_permissions to its current "
+                "ones",
                 path,
                 self._file_mode,
                 error.strerror,

@@ -1,5 +1,6 @@
-"""Reads the registry that releases up to 0.2 wrote, for the first start of this one: a log and a checkpoint of JSON
-lines. A file is a header line and groups; a group is entry lines and a closing line:
+"""Read the registry of releases up to 0.2, for the first start of this one: a log and a checkpoint of JSON lines.
+
+A file is a header line and groups; a group is entry lines and a closing line:
 
     {"registry":"log","version":4,"group":12,"crc":"9a0b1c2d"}
     {"id":"f1", ...}
@@ -40,16 +41,16 @@ class _Damaged(Exception):
 
 
 class _Part(NamedTuple):
-    """The groups of one file: the last that is in its header, the last that is whole, and their entries in order."""
+    """The groups of one file: the number in its header, the last complete one, and their entries in order."""
 
     before: int
     last: int
-    changes: list[tuple[int, str, FileState | None]]  # of a group: an id with its state, None where it was removed
+    changes: list[tuple[int, str, FileState | None]]  # of a group: an id with its state, None if it was removed
     end: int
 
 
 def read(directory: Path, files: DiskFiles) -> dict[str, FileState] | None:
-    """Return the entries, None where there is no such registry. Raises RegistryCorrupt, RegistryForeignVersion,
+    """Return the entries, None if there is no such registry. Raises RegistryCorrupt, RegistryForeignVersion,
     RegistryMisplaced, OSError."""
     content = {name: files.read(directory / name) for name in NAMES}
     if content[CHECKPOINT] is None and content[LOG] is None:
@@ -58,10 +59,10 @@ def read(directory: Path, files: DiskFiles) -> dict[str, FileState] | None:
     number = _read_checkpoint(directory, content[CHECKPOINT], states)
     log = content[LOG]
     if log is None:
-        raise RegistryCorrupt(directory / LOG, "the file is missing, although there is a checkpoint", 0)
+        raise RegistryCorrupt(directory / LOG, "the file is missing, but a checkpoint exists", 0)
     part = _part(directory / LOG, "log", log)
     if part.before > number:
-        why = f"groups up to {part.before} are missing: the log needs a checkpoint that has them"
+        why = f"groups up to {part.before} are missing: no checkpoint contains them"
         raise RegistryCorrupt(directory / CHECKPOINT, why, 0)
     _apply(part, states, after=number)
     recent = content[RECENT]
@@ -80,7 +81,7 @@ def _read_checkpoint(directory: Path, data: bytes | None, states: dict[str, File
         return 0
     part = _part(directory / CHECKPOINT, "checkpoint", data)
     if part.end != len(data) or part.last != part.before:
-        why = "the entries do not match the count and checksum at the end"
+        why = "the entries do not match the final count and checksum"
         raise RegistryCorrupt(directory / CHECKPOINT, why, part.end)
     _apply(part, states)
     return part.last
@@ -97,7 +98,7 @@ def _apply(part: _Part, states: dict[str, FileState], after: int = 0) -> None:
 
 
 def _part(file: Path, kind: str, data: bytes, *, torn: bool = False) -> _Part:
-    """`torn`: whatever follows the groups that are whole is ignored."""
+    """Return the groups of a file. `torn`: ignore everything after the complete groups."""
     try:
         before, end = _header(file, kind, data)
         number = before + (kind != "checkpoint")
@@ -116,7 +117,7 @@ def _header(file: Path, kind: str, data: bytes) -> tuple[int, int]:
     end = data.find(b"\n") + 1
     prefix, _, _ = data[:end].rpartition(b',"crc":"')
     if not end or data[:end] != _sealed(prefix):
-        raise _Damaged(0, "the header line is not whole")
+        raise _Damaged(0, "the header line is incomplete")
     values: dict[str, Any] = json.loads(data[:end])
     if values["version"] != VERSION:
         raise RegistryForeignVersion(file, values["version"], VERSION)
@@ -130,7 +131,7 @@ def _sealed(prefix: bytes, crc: int = 0) -> bytes:
 
 
 def _closed(data: bytes, start: int, number: int) -> int | None:
-    """Return where the closing line of a whole group begins."""
+    """Return where the closing line of a complete group begins."""
     mark = data.find(_MARK, start)
     end = data.find(b"\n", mark) + 1
     if mark < 0 or not end:
@@ -140,15 +141,15 @@ def _closed(data: bytes, start: int, number: int) -> int | None:
 
 
 def _check_tail(data: bytes, start: int, number: int) -> None:
-    """Raise _Damaged unless the bytes from `start` on can be what a crash left of group `number`, the last: a closing
-    line that is followed by anything, or that has another number, was written after that group was whole."""
+    """Raise _Damaged unless the bytes from `start` can be what a crash left of group `number`, the last one: a closing
+    line that is followed by anything, or has another number, was written after that group was complete."""
     mark = data.find(_MARK, start)
     if mark < 0:
         return
     end = data.find(b"\n", mark) + 1
     closing = _NUMBER.match(data, mark)
     if (end and end < len(data)) or (closing and int(closing[1]) != number):
-        raise _Damaged(start, f"group {number} does not match its checksum, and a later group follows")
+        raise _Damaged(start, f"group {number} does not match its checksum, and another group follows it")
 
 
 def _changes(data: bytes, start: int, mark: int, number: int) -> list[tuple[int, str, FileState | None]]:
@@ -160,5 +161,5 @@ def _changes(data: bytes, start: int, mark: int, number: int) -> list[tuple[int,
             state = None if "removed" in values else from_dict(values, shared)
             changes.append((number, values["removed"] if state is None else state.id, state))
         except (TypeError, ValueError) as error:
-            raise _Damaged(start, f"not an entry of a registry: {error}") from error
+            raise _Damaged(start, f"not a registry entry: {error}") from error
     return changes

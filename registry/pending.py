@@ -1,5 +1,4 @@
-"""The entries that wait to be saved, and when they are due: the registrar's decisions, without its thread, lock and
-disk."""
+"""Decide which entries wait to be saved, and when they are due: the registrar without its thread, lock and disk."""
 
 from __future__ import annotations
 
@@ -21,20 +20,20 @@ class SaveTicket:
 
     @property
     def done(self) -> bool:
-        """True if the entries are on disk. Never blocks."""
+        """Return True if the entries are on disk. Never blocks."""
         return self._event.is_set()
 
     def wait(self, timeout: float | None = None) -> bool:
         return self._event.wait(timeout)
 
     def resolve(self) -> None:
-        """Called by the registrar when the entries are on disk."""
+        """Mark the entries as being on disk. Called by the registrar."""
         self._event.set()
 
 
-# Seconds from one write to the next: so much of what was acknowledged is sent again after a kill, at most.
+# Seconds between two writes: the maximum age of acknowledged data that is sent again after a kill.
 MIN_PAUSE = 0.04
-PAUSE_FOR_WORK = 19  # times as long as a write took, so that all of them take 5 % of a core at most
+PAUSE_FOR_WORK = 19  # multiple of a write's duration, so that writes take at most 5 % of a core
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +43,12 @@ class Taken:
 
 
 class Pending:
-    """Not thread-safe. `now` is monotonic seconds, always the caller's.
+    """The unsaved entries. Not thread-safe. `now` is monotonic seconds, always the caller's.
 
-    Entries are due twice: soon to be written, for the page cache to have them when the process is killed, and after the
-    flush interval to be on disk.
+    Entries are due twice: soon for writing, so that the page cache has them when the process is killed, and after the
+    flush interval for the disk.
 
-    Bounded by the number of files, not by how long the disk is away: one entry an id, the last one wins.
+    Bounded by the number of files, not by the length of a disk outage: one entry per id, the last one wins.
     """
 
     def __init__(self, flush_interval: float, retry_interval: float) -> None:
@@ -67,7 +66,7 @@ class Pending:
         self._deadline: float | None = None  # set when closing
 
     def note(self, entries: dict[str, FileState | None], now: float) -> bool:
-        """Add entries. Returns True if the thread must be notified, because it waits for nothing or for later."""
+        """Add entries. Return True if the thread must be notified, because it waits for nothing or for later."""
         self._entries.update(entries)
         must_wake = self._due is None
         if self._due is None:
@@ -102,16 +101,16 @@ class Pending:
         return not self._entries and not self._tickets
 
     def finished(self, now: float) -> bool:
-        """True if it is closing, and nothing is left or the disk did not take it in time (after at least one
+        """Return True if it is closing, and nothing is left or the disk did not take it in time (after at least one
         attempt)."""
         if self._deadline is None:
             return False
         return self.empty or (self._retry_at is not None and now >= self._deadline)
 
     def wait(self, now: float) -> float | None:
-        """Return the seconds until `take` is due, 0 for now, None when nothing waits. While notes are steady, it is the
-        end of the pause after a write even if nothing is to be written yet: so the thread wakes once for a write, and
-        no note has to wake it before."""
+        """Return the seconds until `take` is due, 0 for now, None if nothing waits. While notes are steady, it is the
+        end of the pause after a write even if nothing is to be written yet: so the thread wakes once per write, and no
+        note has to wake it before."""
         due = self._flush_at
         if due is None:
             return None
@@ -125,11 +124,11 @@ class Pending:
     def _flush_at(self) -> float | None:
         if self._due is None or self._retry_at is None:
             return self._due
-        due = max(self._due, self._retry_at)  # an urgent save does not make a disk that refuses more willing
+        due = max(self._due, self._retry_at)  # an urgent save does not make a refusing disk more willing
         return due if self._deadline is None else min(due, self._deadline)
 
     def take_unwritten(self, now: float) -> dict[str, FileState | None] | None:
-        """Return what is to be written now, and need not be on disk yet; None where all is to be."""
+        """Return the entries to be written now that need not be on disk yet; None if all are to be flushed."""
         flush_at = self._flush_at
         if flush_at is None or flush_at <= now:
             return None
@@ -137,14 +136,13 @@ class Pending:
         return unwritten
 
     def written(self, started: float, now: float) -> None:
-        """What was taken was written from `started` until `now`: the next write waits so long that all of them take
-        little of the processor."""
+        """Note a write from `started` until `now`: the next one waits long enough that writes take little CPU time."""
         self._next_write = max(started + MIN_PAUSE, now + (now - started) * PAUSE_FOR_WORK)
         if self._write_at is not None:
             self._write_at = max(self._write_at, self._next_write)
 
     def refused(self) -> None:
-        """Nothing more is to be written before the next flush."""
+        """Write nothing more before the next flush."""
         self._is_refused = True
         self._unwritten, self._write_at = {}, None
 
@@ -155,11 +153,11 @@ class Pending:
         return taken
 
     def flushed(self) -> None:
-        """What was taken is on disk."""
+        """Note that the taken entries are on disk."""
         self._is_refused = False
 
     def failed(self, taken: Taken, now: float) -> None:
-        """Put back the entries that were taken. Those that were noted meanwhile are newer and stay."""
+        """Put back the entries that were taken. Those noted meanwhile are newer and stay."""
         self._entries = taken.entries | self._entries
         self._tickets = taken.tickets + self._tickets
         self._retry_at = now + self._retry_interval

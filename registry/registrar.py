@@ -1,4 +1,4 @@
-"""The only writer of the registry: one thread, so that the reading loop never waits for the disk."""
+"""Write the registry, on one thread, so that the reading loop never waits for the disk."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Registrar", "SaveTicket"]
 
 _logger = logging.getLogger(__name__)
 
-CHECK_EVERY = 10.0  # seconds between two looks whether the registry is still there, while there is nothing to write
+CHECK_EVERY = 10.0  # seconds between two checks of the registry's path, while there is nothing to write
 
 
 def _do_nothing() -> None:
@@ -28,9 +28,10 @@ def _do_nothing() -> None:
 
 
 class Registrar:
-    """Writes entries on a thread of its own. `note`, `save` and `remove` are thread-safe and never block on the disk.
+    """The only writer of the registry, with its own thread. `note`, `save` and `remove` are thread-safe and never block
+    on the disk.
 
-    A directory that is removed is re-created. Where another registry took its place, `failure` is RegistryReplaced.
+    A removed directory is re-created. If another registry has replaced it, `failure` is RegistryReplaced.
 
     Entries are written in the order of the calls; for one id, the last call wins. After `close` nothing is written.
     """
@@ -44,8 +45,8 @@ class Registrar:
         clock: Callable[[], float] = time.monotonic,
         retry_interval: float = 1.0,
     ) -> None:
-        """`on_saved` is called on the registrar's thread, after tickets were resolved; `on_removed` by whoever removes
-        an entry, with its id."""
+        """Take the store. `on_saved` is called on the registrar's thread after tickets were resolved; `on_removed` by
+        the caller of `remove`, with the id."""
         self.states = dict(store.states)  # as loaded: the store's own dictionary belongs to the thread
         self.failure: Exception | None = None  # why the thread has ended; nothing is saved after that
         self._store = store
@@ -62,20 +63,21 @@ class Registrar:
         self._thread.start()
 
     def note(self, *states: FileState) -> None:
-        """Let the states be written soon, so that a kill does not take them, and be on disk within `flush_interval`,
-        together with what else changes until then.
+        """Write the states soon, so that a kill does not lose them, and flush them within `flush_interval`, together
+        with other changes.
 
-        The states of one call are in the same group: after a crash, either all of them are on disk or none."""
+        The states of one call are in the same group: after a crash, either all of them are on disk or none.
+        """
         self._note({state.id: state for state in states})
 
     def remove(self, file_id: str) -> None:
-        """Let the entry be removed, within the same time as `note`."""
+        """Remove the entry, within the same time as `note`."""
         self._note({file_id: None})
         if self._on_removed is not None:
             self._on_removed(file_id)
 
     def adopt(self, states: Sequence[FileState]) -> None:
-        """Add entries to those that were loaded, before anything uses them."""
+        """Add entries to the loaded ones, before anything uses them."""
         self.states.update((state.id, state) for state in states)
         if states:
             self.note(*states)
@@ -86,14 +88,14 @@ class Registrar:
                 self._changed.notify()
 
     def save(self, states: Sequence[FileState]) -> SaveTicket:
-        """Let the states be written at once, with all that waits. A write that fails is retried until it succeeds."""
+        """Write the states at once, with everything pending. A write that fails is retried until it succeeds."""
         with self._changed:
             ticket = self._pending.urge(states, self._clock())
             self._changed.notify()
         return ticket
 
     def close(self, timeout: float) -> bool:
-        """Flush, and end the thread. Returns False where the flush did not succeed within `timeout` seconds."""
+        """Flush, and end the thread. Return False if the flush did not succeed within `timeout` seconds."""
         with self._changed:
             now = self._clock()
             self._pending.close(now + timeout, now)
@@ -106,7 +108,7 @@ class Registrar:
 
     @property
     def entries(self) -> int:
-        """Return how many entries the registry has on disk."""
+        """Return the number of entries on disk."""
         return len(self._store.states)
 
     def _run(self) -> None:
@@ -120,7 +122,7 @@ class Registrar:
             self._on_saved()
         except Exception as error:
             # The thread's outermost frame: the threads that wait for a save must learn that none will come.
-            _logger.critical("the registrar ended by a fault of its own", exc_info=error)
+            _logger.critical("the registrar stopped because of an internal error", exc_info=error)
             self.failure = error
             self._on_saved()
 
@@ -143,7 +145,8 @@ class Registrar:
             self._report(error)
 
     def step(self) -> bool:
-        """Write all that waits if it is due; return False if nothing is. Never sleeps. Raises RegistryReplaced."""
+        """Write the pending entries if they are due; return False if nothing is. Never sleeps. Raises
+        RegistryReplaced."""
         with self._changed:
             now = self._clock()
             if self._pending.wait(now) != 0:
@@ -196,9 +199,8 @@ class Registrar:
         if not self._throttle.is_due():
             return
         _logger.error(
-            "registry %s: positions cannot be saved: %s (%s); %s; retried until it works. Until then files newly met"
-            " wait, because their id must be saved before a line of theirs is sent; the others continue, and a restart"
-            " would ship lines of theirs again",
+            "registry %s: cannot save positions: %s (%s); %s. Retrying until it succeeds. New files are not read "
+            "until then; the others are read on, and a restart would ship some of their lines again",
             self._store.directory,
             error.strerror or error,
             errno.errorcode.get(error.errno or 0, "no errno"),

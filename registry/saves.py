@@ -1,10 +1,10 @@
-"""How often the registry was saved, and how long the disk took: written by the registrar's thread, read by any."""
+"""Count the saves of the registry and the time that the disk took: written by the registrar's thread, read by any."""
 
 from dataclasses import dataclass, field
 
 from log_shipper.runtime.monitor.histogram import Histogram
 
-# From a disk with a cache of its own to one that is in trouble.
+# From a disk with its own cache to one in trouble.
 FSYNC_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 

@@ -60,8 +60,8 @@ NEVER = -1.0
 
 # The reasons why an entry has no file.
 REMOVED = "removed"
-MISSING = "missing"  # not under the paths: it may come back
-TRUNCATED = "truncated"  # what is at its inode now is another life
+MISSING = "missing"  # not under the paths: it may reappear
+TRUNCATED = "truncated"  # its inode has another life now
 
 NAMES = tuple(field.name for field in dataclasses.fields(FileState))
 _KEYS = set(NAMES)
@@ -69,28 +69,28 @@ _in_order = itemgetter(*NAMES)
 
 
 def to_dict(state: FileState) -> dict[str, Any]:
-    # Not dataclasses.asdict: it copies deeply, and costs five times as much for an entry.
+    # Not dataclasses.asdict: it copies deeply, and costs five times as much per entry.
     return {name: getattr(state, name) for name in NAMES}
 
 
 class _Unfrozen:
     """A FileState under construction. A frozen dataclass sets each field by a call, which was half the time of loading
     a large registry; so the fields are set on this class, and then the object's class is changed. Python allows that
-    where the slots are equal."""
+    for equal slots."""
 
     __slots__ = NAMES
 
 
 def from_dict(values: dict[str, Any], shared: dict[Any, Any]) -> FileState:
-    """Return the FileState of `to_dict`. Raises TypeError or ValueError where `values` are not those of one."""
+    """Return the FileState of `to_dict`. Raises TypeError or ValueError for invalid `values`."""
     if values.keys() != _KEYS:
-        raise TypeError(f"its members are not those of a file's state: {', '.join(sorted(values.keys() ^ _KEYS))}")
+        raise TypeError(f"missing or unknown members: {', '.join(sorted(values.keys() ^ _KEYS))}")
     return from_values(_in_order(values), shared)
 
 
 def from_values(values: Sequence[Any], shared: dict[Any, Any]) -> FileState:
-    """Return the FileState with these values in the order of its fields. Values that many entries have in common become
-    one object, kept in `shared` from call to call. Raises TypeError or ValueError where they are none."""
+    """Return the FileState with these values in the order of its fields. Common values become one object, kept in
+    `shared` from call to call. Raises TypeError or ValueError for invalid values."""
     share = shared.setdefault
     new: Any = _Unfrozen()
     (

@@ -65,7 +65,7 @@ UNFINISHED, INDEX = "registry.tmp", "registry.db-shm"
 MAX_UNFLUSHED = 20_000  # entries written since the last flush
 AT_ONCE = 10_000  # entries in one transaction
 
-# Errors after which the database is what it was before: the disk took nothing, or another program had it locked.
+# Errors after which the database is unchanged: the disk took nothing, or another program had it locked.
 _HARMLESS = {
     sqlite3.SQLITE_FULL,
     sqlite3.SQLITE_IOERR_WRITE,
@@ -82,8 +82,9 @@ def _do_nothing() -> None:
 
 
 class Store:
-    """The open registry. Used by one thread at a time. `states`: all entries, as they were written. `is_new`: nothing
-    was ever written. `max_log_pages`: of 4 KiB, before a new database takes the place of one that is read for hours."""
+    """The open registry. Used by one thread at a time. `states`: all entries, as written. `is_new`: nothing was ever
+    written. `max_log_pages`: maximum log size, in pages of 4 KiB, before a new database replaces one with a
+    long-running reader."""
 
     max_log_pages = 16_384
 
@@ -127,7 +128,7 @@ class Store:
         database = self.directory / DATABASE
         if self._files.identity(database) is None:
             if self._files.identity(self.directory / LOG):
-                raise RegistryCorrupt(database, f"the file is missing, although {LOG} is there")
+                raise RegistryCorrupt(database, f"the file is missing, but {LOG} exists")
             old = ndjson.read(self.directory, self._files)
             self.states = old or {}
             self._create(is_new=old is None)
@@ -146,7 +147,7 @@ class Store:
 
     def _configure(self) -> None:
         """Prepare the connection for writing, and remember which files it writes to."""
-        # Not by itself, because that reports no failed fsync: `_flush` does.
+        # SQLite's own checkpoints do not report a failed fsync: `_flush` does.
         self._connection.execute("PRAGMA wal_autocheckpoint = 0")
         self._connection.execute("PRAGMA synchronous = NORMAL")
         self._connection.execute("PRAGMA journal_mode = WAL")
@@ -159,8 +160,8 @@ class Store:
             if self._files.identity(old):
                 self._files.rename(old, old.with_name(f"{name}.imported"))
                 _logger.warning(
-                    "registry file %s: the entries are in %s now. It is kept as %s.imported. Remove it when no earlier"
-                    " release is to run again",
+                    "registry file %s: its entries were imported into %s. The file is kept as %s.imported; remove "
+                    "it once you no longer need to go back to an earlier release",
                     old,
                     DATABASE,
                     name,
@@ -176,12 +177,13 @@ class Store:
         began = time.perf_counter()
         self._flush()
         self.saves.fsync.add(time.perf_counter() - began)
-        self.ensure_in_place()  # a file without a name keeps nothing
+        self.ensure_in_place()  # a deleted file keeps nothing
 
     def write_recent(self, changed: Sequence[FileState], removed: Sequence[str] = ()) -> None:
-        """Write it for a kill not to take it. A power failure may, until the next `write`. Raises OSError."""
+        """Write the entries so that a kill does not lose them. A power failure may, until the next `write`. Raises
+        OSError."""
         if not self._is_in_place():
-            return  # the next `write` finds out, and has it too
+            return  # the next `write` notices, and writes it too
         self._write(changed, removed)
         self._unflushed += len(changed) + len(removed)
         if self._unflushed > MAX_UNFLUSHED and not self._is_doubtful:
@@ -197,7 +199,7 @@ class Store:
             self.states.pop(file_id, None)
 
     def _flush(self) -> None:
-        """Bring all that was written on disk."""
+        """Flush all written entries to disk."""
         try:
             busy, pages, done = self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
             is_whole = not busy and done == pages
@@ -224,7 +226,7 @@ class Store:
         return self._lock.is_at(self.directory) and self._moved() is None
 
     def _moved(self) -> str | None:
-        """Return the name of a file that is not the one in use any more."""
+        """Return the name of a file that is no longer the one in use."""
         for name, identity in self._identities.items():
             try:
                 if self._files.identity(self.directory / name) != identity:
@@ -234,14 +236,15 @@ class Store:
         return None
 
     def ensure_in_place(self) -> None:
-        """Check that the registry is at its path; where it was removed, re-create it with all entries.
+        """Check that the registry is at its path; if it was removed, re-create it with all entries.
 
-        Raises OSError, after which the call may be repeated, RegistryReplaced, RegistryMisplaced."""
+        Raises OSError, after which the call may be repeated, RegistryReplaced, RegistryMisplaced.
+        """
         if not self._lock.is_at(self.directory):
             self._recreate_directory()
         elif (name := self._moved()) is not None:
             if name == DATABASE and self._files.identity(self.directory / name):
-                raise RegistryReplaced(self.directory, f"the {DATABASE} of another is there")
+                raise RegistryReplaced(self.directory, f"{DATABASE} is another file now")
             self._recreate()
         elif self._is_doubtful:
             self._replace_database()
@@ -253,11 +256,11 @@ class Store:
             lock = self._files.lock(self.directory)
         except RegistryLocked as error:
             other = "another process" if error.pid is None else f"process {error.pid}"
-            raise RegistryReplaced(self.directory, f"{other} writes there now") from error
+            raise RegistryReplaced(self.directory, f"{other} is writing to it") from error
         with ExitStack() as undo:
             undo.callback(lock.close)
             if self._files.identity(self.directory / DATABASE):
-                raise RegistryReplaced(self.directory, f"the {DATABASE} of another is there")
+                raise RegistryReplaced(self.directory, f"{DATABASE} is another file now")
             self._recreate()
             undo.pop_all()
         self._lock.close()
@@ -266,17 +269,17 @@ class Store:
     def _recreate(self) -> None:
         self._replace_database()
         _logger.error(
-            "registry %s: it was removed while this process uses it, and was re-created with all %d entries: nothing"
-            " is lost; stop the shipper before its path.data is moved or removed",
+            "registry %s was removed while in use; re-created with all %d entries, no position is lost. Stop the "
+            "shipper before you move or remove its path.data",
             self.directory,
             len(self.states),
         )
 
     def _replace_database(self) -> None:
-        """Replace the database by one that has all entries. Raises OSError, after which the call may be repeated."""
+        """Replace the database by a new one with all entries. Raises OSError, after which the call may be repeated."""
         self._is_doubtful = True
         self._create()
-        # Not before: SQLite would copy its log into the database, which it leaves alone where that is another file now.
+        # Not before: SQLite would copy its log into the database, but does not if that is another file now.
         with suppress(sqlite3.Error):
             self._connection.close()
         try:
@@ -287,7 +290,7 @@ class Store:
         self._is_doubtful = False
 
     def _create(self, *, is_new: bool = False) -> None:
-        """Write a new database with all entries, and let it take the place of the old one. Raises OSError."""
+        """Write a new database with all entries, and replace the old one. Raises OSError."""
         path = self.directory / UNFINISHED
         for suffix in ("-wal", "-shm", "-journal"):
             self._files.unlink(path.with_name(f"{path.name}{suffix}"))
@@ -316,7 +319,7 @@ class Store:
     def close(self) -> None:
         with suppress(OSError, RegistryError):
             if self._unflushed and not self._is_doubtful:
-                self._flush()  # SQLite would do it by itself, and not report that it failed
+                self._flush()  # SQLite would do it by itself, without reporting a failure
         with suppress(OSError, RegistryError):
             if self._is_doubtful:
                 self.ensure_in_place()
@@ -326,7 +329,7 @@ class Store:
 
 
 def _fill(connection: sqlite3.Connection, states: Iterable[FileState], *, is_new: bool) -> None:
-    """Make the tables, and write all entries. Nothing is fsynced."""
+    """Create the tables, and write all entries. Nothing is fsynced."""
     connection.execute("PRAGMA journal_mode = OFF")
     connection.execute("PRAGMA synchronous = OFF")
     connection.executescript(table.SCHEMA)
@@ -335,10 +338,10 @@ def _fill(connection: sqlite3.Connection, states: Iterable[FileState], *, is_new
         table.write(connection, some)
     if not is_new:
         connection.execute("UPDATE registry SET changes = changes + 1")
-    connection.execute("PRAGMA journal_mode = WAL")  # what it is opened with from then on
+    connection.execute("PRAGMA journal_mode = WAL")  # the mode in which it is opened from then on
 
 
 def split(changes: dict[str, FileState | None]) -> tuple[list[FileState], list[str]]:
-    """Return the states that changed, and the ids that were removed."""
+    """Return the states that changed, and the removed ids."""
     changed = [state for state in changes.values() if state is not None]
     return changed, [file_id for file_id, state in changes.items() if state is None]

@@ -1,4 +1,6 @@
-"""The tables of the registry's database, and what a row of them is. For whoever reads it with `sqlite3 registry.db`:
+"""Define the tables of the registry's database, and their rows.
+
+For readers with `sqlite3 registry.db`:
 
     files      one row an entry: a file, a journal, a topic's partition ...; `state.py` says what the fields are
     registry   one row: the version of this format, how many rows `files` has and has had changes, and the sum of their
@@ -24,7 +26,7 @@ from log_shipper.registry.state import NAMES, FileState, from_values
 
 VERSION = 5
 
-# A name for each field of FileState that says more where there is no documentation beside it; its first bytes are two.
+# A longer name for each field of FileState, for readers without the documentation; its first bytes are two.
 _RENAMED = {
     "fingerprint": ("head_length", "head_hash"),
     "updated": ("updated_seconds",),
@@ -59,8 +61,8 @@ CREATE TRIGGER removed AFTER DELETE ON files BEGIN
 INSERT INTO registry VALUES ({VERSION}, 0, 0, 0);
 """
 
-# Each call of SQLite gives the interpreter's lock away, and beside a busy thread takes as long to get it back as a
-# hundred rows take: many rows are one statement.
+# Each call of SQLite releases the interpreter's lock, and beside a busy thread takes as long to get it back as a
+# hundred rows: so many rows are one statement.
 _MANY = 128
 _AS_TEXT = "\0".join(["%s"] * len(COLUMNS))
 _CUTS = COLUMNS.index("cuts")
@@ -72,7 +74,7 @@ class Damaged(Exception):
 
 
 class ForeignVersion(Exception):
-    """Raised for a database that another release wrote in another form."""
+    """Raised for a database in the format of another release."""
 
     def __init__(self, version: int) -> None:
         self.version = version
@@ -89,7 +91,7 @@ _PUT_ONE, _PUT_MANY = _put(1), _put(_MANY)
 
 
 def row(state: FileState) -> tuple[Any, ...]:
-    """Return the values of an entry's row."""
+    """Return the row of an entry."""
     values: tuple[Any, ...] = (
         state.id,
         state.path,
@@ -134,7 +136,7 @@ def _checksum(values: tuple[Any, ...]) -> int:
 
 
 def state_of(values: tuple[Any, ...], shared: dict[Any, Any]) -> FileState:
-    """Return the entry of a row, without its checksum. Raises TypeError or ValueError for what is none."""
+    """Return the entry of a row without checksum. Raises TypeError or ValueError for an invalid row."""
     cuts = values[_CUTS]
     places = tuple(map(int, cuts.split(","))) if cuts else ()
     state = from_values((*values[:4], values[4:6], *values[6:_CUTS], places, *values[_CUTS + 1 :]), shared)
@@ -155,7 +157,7 @@ def _text(value: Any) -> Any:
 
 
 def write(connection: sqlite3.Connection, changed: Sequence[FileState], removed: Sequence[str] = ()) -> None:
-    """Write all of it, or nothing. Raises sqlite3.Error."""
+    """Write all changes, or nothing. Raises sqlite3.Error."""
     rows = [row(state) for state in changed]
     if len(rows) == 1 and not removed:
         connection.execute(_PUT_ONE, rows[0])
@@ -176,15 +178,15 @@ def write(connection: sqlite3.Connection, changed: Sequence[FileState], removed:
 
 
 def load(connection: sqlite3.Connection) -> tuple[dict[str, FileState], int]:
-    """Return all entries, and how many changes there have been. Raises Damaged, ForeignVersion, sqlite3.Error."""
+    """Return all entries, and the number of changes so far. Raises Damaged, ForeignVersion, sqlite3.Error."""
     connection.execute("BEGIN")
     try:
         summary = connection.execute("SELECT version, entries, changes, checksum FROM registry").fetchall()
         if len(summary) != 1:
-            raise Damaged("the table registry has not one row")
+            raise Damaged("the table registry must have exactly one row")
         version, entries, changes, checksum = summary[0]
         if not isinstance(version, int):
-            raise Damaged(f"its version is {version!r}")
+            raise Damaged(f"unsupported version {version!r}")
         if version != VERSION:
             raise ForeignVersion(version)
         with _no_collector():
@@ -192,7 +194,7 @@ def load(connection: sqlite3.Connection) -> tuple[dict[str, FileState], int]:
     finally:
         connection.execute("ROLLBACK")
     if len(states) != entries or total != checksum:
-        raise Damaged(f"the table files has {len(states)} entries, and they are not the {entries} that were written")
+        raise Damaged(f"the table files does not match its checksum: {len(states)} entries read, {entries} written")
     return states, changes
 
 
@@ -202,19 +204,19 @@ def _states(rows: Iterable[tuple[Any, ...]]) -> tuple[dict[str, FileState], int]
         checksum = values[-1]
         values = values[:-1]
         if crc32((_AS_TEXT % values).encode()) != checksum:
-            raise Damaged(f"the entry with the id {values[0]!r} does not match its checksum")
+            raise Damaged(f"entry {values[0]!r} does not match its checksum")
         total += checksum
         try:
             state = state_of(values, shared)
         except (TypeError, ValueError, AttributeError) as error:
-            raise Damaged(f"the entry with the id {values[0]!r} is none: {error}") from error
+            raise Damaged(f"entry {values[0]!r} is invalid: {error}") from error
         states[state.id] = state
     return states, total
 
 
 @contextmanager
 def _no_collector() -> Iterator[None]:
-    """Turn the garbage collector off: it would examine entries that stay again and again, a third of the time of a long
+    """Turn the garbage collector off: it would examine the entries again and again, a third of the time of a long
     load."""
     enabled = gc.isenabled()
     gc.disable()

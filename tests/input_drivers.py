@@ -136,7 +136,7 @@ class OfFeed:
 
     def make(self, parts: Parts) -> BatchSource:
         entries = FeedEntries(parts.registrar)
-        self.source: Any = make(parts.feed_input(), parts.context, entries.of("in"), parts.wake)
+        self.source: Any = make(parts.feed_input(), parts.context, entries.entries_of("in"), parts.wake)
         return self.source
 
     def close(self) -> None: ...

@@ -11,7 +11,7 @@ from log_shipper.shipper.inputs.kafka.partition import Partition
 from log_shipper.shipper.inputs.kafka.problems import Problems
 from log_shipper.shipper.inputs.kafka.reading import PartitionReading
 from log_shipper.shipper.inputs.kafka.session import Session
-from log_shipper.shipper.inputs.kafka.starts import Start
+from log_shipper.shipper.inputs.kafka.starts import StartOffset
 from log_shipper.shipper.pipeline.acks import Stage
 from tests.builders import source, source_context
 from tests.fakes import ManualClock
@@ -45,7 +45,7 @@ class MemberLab:
         self.session.begin()
         return self.session
 
-    def _partition(self, start: Start) -> Partition:
+    def _partition(self, start: StartOffset) -> Partition:
         def source_of(partition: Partition) -> Any:
             return replace(
                 source(f"file-{partition.number}"), is_lost=lambda: partition.is_lost, staged=partition.staged

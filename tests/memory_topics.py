@@ -107,7 +107,7 @@ class MemoryTopics:
             self.committed.pop(place, None)
             self.metadata.pop(place, None)
 
-    def of(self, topics: Sequence[str]) -> dict[str, Topic]:
+    def look_up(self, topics: Sequence[str]) -> dict[str, Topic]:
         self.raise_planned("topic_lookup")
         return {topic: self._topic(topic) for topic in topics}
 

@@ -16,7 +16,7 @@ from log_shipper.shipper.inputs.base import SourceContext
 from log_shipper.shipper.inputs.files.discovery.scanner import Inode, ScannedFile
 from log_shipper.shipper.inputs.files.discovery.spec import Candidate, FileKey, InputSpec
 from log_shipper.shipper.inputs.files.discovery.watch import Watcher
-from log_shipper.shipper.inputs.files.identity.birth import born
+from log_shipper.shipper.inputs.files.identity.birth import birth_time
 from log_shipper.shipper.inputs.files.identity.content import content_for, part_of
 from log_shipper.shipper.inputs.files.identity.entries import RegistryEntries
 from log_shipper.shipper.inputs.files.identity.fingerprint import fingerprint, name_of_file, tail_hash
@@ -88,7 +88,7 @@ def entry_of(
             status.st_size,
             input="app",
             proof=proof_of(os.pread(fd, position, 0)) if position else "",
-            birth=born(fd),
+            birth=birth_time(fd),
             modified=status.st_mtime_ns,
             changed=status.st_ctime_ns if seen else 0,
         )
@@ -150,7 +150,7 @@ class Room:
         content = content_for(spec.config, fd)
         known_by = name_of_file(spec.config, scanned, partial(part_of, content), content.ends_before)
         assert known_by is not None
-        return OpenedFile(scanned, content, scanned.size, known_by, spec, born(fd), os.fstat(fd).st_mtime_ns)
+        return OpenedFile(scanned, content, scanned.size, known_by, spec, birth_time(fd), os.fstat(fd).st_mtime_ns)
 
     def read(self, name: str, content: bytes, *, spec: InputSpec | None = None, once: bool = False) -> Harvester:
         """Write a new file, and open it to be read from its start."""

@@ -87,7 +87,7 @@ def build(config: ShipperConfig, environment: Environment, stack: ExitStack) -> 
     stack.callback(output.close)
     registrar = _start_registrar(store, output, config, environment, after_output)
 
-    stage = staging.of if isinstance(output, CommitsPositions) else None
+    stage = staging.stage_for if isinstance(output, CommitsPositions) else None
     processor_context = _processor_context(agent, metrics, environment, stack)
     input_factory = InputFactory(processor_context, registrar, stage)
     containers = environment.discover(config, environment, stack)

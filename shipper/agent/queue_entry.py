@@ -70,7 +70,7 @@ class QueueEntry:
         self._registrar.note(self._with(progress))
 
     def positions(self, staging: Staging | None) -> Positions:
-        stage = None if staging is None else staging.of(self.at)
+        stage = None if staging is None else staging.stage_for(self.at)
         return Positions(self.note, lambda progress: self._registrar.save([self._with(progress)]), stage)
 
     def save(self, stopping: Callable[[], bool]) -> None:

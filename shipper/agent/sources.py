@@ -53,7 +53,7 @@ def make_sources(
         stream = StreamWatcher(wake.watch, wake.unwatch)
         stdin = StdinSource(open_stdin(of_files[0]), stream, context, pending_bytes=options.pending_bytes)
         return MadeSources(BatchSources(stdin, [], maker, context.clock))
-    crawler = Crawler(of_files, watcher(), context, replace(options, most_open=_most_open(once=context.once)))
+    crawler = Crawler(of_files, watcher(), context, replace(options, max_open_files=_most_open(once=context.once)))
     sources = BatchSources(crawler, _feeds(inputs), maker, context.clock)
 
     def replace_inputs(inputs: list[AnyInput]) -> None:

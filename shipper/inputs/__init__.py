@@ -1,6 +1,6 @@
-"""Where batches come from: files, standard input, and the feeds.
+"""Read batches from files, standard input, and the feeds.
 
-What inputs of files guarantee: each byte of a file that is found is sent at least once, under one name (file id,
-offset), whatever is renamed, copied or truncated, and exactly once where the output commits the positions in its
-transactions. What cannot be read any more is counted and logged.
+Guarantee of inputs of files: each byte of a file that is found is sent at least once, under one name (file id, offset),
+whatever is renamed, copied or truncated, and exactly once if the output commits the positions in its transactions. Data
+that cannot be read any more is counted and logged.
 """

@@ -1,4 +1,4 @@
-"""Where batches come from, as the loop sees it: the files of the inputs, or standard input."""
+"""Define the sources of batches as the loop sees them: the files of the inputs, standard input, or a feed."""
 
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,51 +14,50 @@ Item = TypeVar("Item")
 
 
 class BackPressure(Protocol):
-    """What the pipeline takes."""
+    """The room in the pipeline."""
 
     @property
     def has_room(self) -> bool:
-        """False while too much waits of all files together: then nothing is read."""
+        """Return False while too much data of all files waits: then nothing is read."""
 
     @property
     def devices_over_flood_mark(self) -> frozenset[int]:
-        """Return the devices of file systems that are so full that deleted files are to be given up."""
+        """Return the devices of file systems that are so full that deleted files must be closed."""
 
     def takes_more(self, source: Source) -> bool:
-        """False for a file of which too much waits in the pipeline."""
+        """Return False for a file with too much data in the pipeline."""
 
 
-class Heart(Protocol):
+class Heartbeat(Protocol):
     def beat(self) -> None:
-        """Show that a step which makes many calls of the system only takes long: called after each, one for a directory
-        or a file."""
+        """Report progress of a step with many system calls: called after each call, one per directory or file."""
 
 
 class KnownInputs(Protocol):
     @property
     def knows_all(self) -> bool:
-        """False while there may be inputs that are not discovered yet: a file that none names may be theirs."""
+        """Return False while there may be undiscovered inputs: a file that no input includes may be theirs."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceContext:
-    """The collaborators of every source. `once`: each file ends at the size that it had when it was opened."""
+    """The collaborators of every source. `once`: each file ends at its size when it was opened."""
 
     registrar: Registrar
     clock: Clock
     metrics: Metrics
     once: bool
     pipeline: BackPressure
-    pulse: Heart
+    pulse: Heartbeat
     inputs: KnownInputs
 
 
 @dataclass(frozen=True, slots=True)
 class SourceStatus:
-    """The progress of a source. `reading`: open files that are not read to their end; `unsettled`: open files of which
-    all is read, but not all acknowledged; `waiting` and `bytes_waiting`: files that wait to be opened; `bytes_behind`:
-    bytes of the open files that are not acknowledged, read or not; `is_size_known`: False while a compressed file is
-    read, whose remaining content is unknown. `problems`: the current ones, by path."""
+    """The progress of a source. `reading`: open files not read to their end; `unsettled`: open files read to their end,
+    but not acknowledged; `waiting` and `bytes_waiting`: files that wait to be opened; `bytes_behind`: unacknowledged
+    bytes of the open files, read or not; `is_size_known`: False while a compressed file is read, whose remaining
+    content is unknown. `problems`: the current ones, by path."""
 
     files_open: int
     reading: int
@@ -83,7 +82,7 @@ class SourceStatus:
         )
 
 
-def each(items: Iterable[Item], progressed: Callable[[], None]) -> Iterator[Item]:
+def with_progress(items: Iterable[Item], progressed: Callable[[], None]) -> Iterator[Item]:
     """Yield the items, and call `progressed` after each."""
     for item in items:
         yield item
@@ -91,32 +90,33 @@ def each(items: Iterable[Item], progressed: Callable[[], None]) -> Iterator[Item
 
 
 class BatchSource(Protocol):
-    """Called by the reading thread only; raises nothing about files, and never blocks beyond a local file system."""
+    """A source of batches. Called by the reading thread only; raises nothing about files, and never blocks beyond a
+    local file system."""
 
     @property
     def finished(self) -> bool:
-        """True if all that there was to read is read and acknowledged: with `once`, or when a stream has ended."""
+        """Return True if everything is read and acknowledged: with `once`, or when a stream has ended."""
 
     def step(self) -> None:
         """Find, open and close files."""
 
     def read(self, budget: int) -> Iterator[Batch]:
-        """Yield what there is to read, about `budget` bytes of it. The caller may stop at any batch."""
+        """Yield new batches, about `budget` bytes. The caller may stop at any batch."""
 
     def next_wake(self, *, reading: bool) -> float:
-        """Return the seconds that may pass before `step`, and with `reading` also `read`, has something to do."""
+        """Return the seconds until `step`, and with `reading` also `read`, has something to do."""
 
     def status(self) -> SourceStatus: ...
 
     def stop(self) -> None:
-        """Close everything, and report what is lost: what cannot be read again, and is neither delivered nor on disk.
+        """Close everything, and report the loss: data that cannot be read again, and is neither delivered nor on disk.
         It may be called again."""
 
 
 @runtime_checkable
 class ReadsToEnd(Protocol):
-    """A source of which a stop may read what there is. Called by the reading thread, beside `step` and `read`."""
+    """A source that can be read to its end at a stop. Called by the reading thread, beside `step` and `read`."""
 
     def read_to_end(self, longest: float) -> bool:
         """Read the files of inputs with `read_until_eof` to their end, in at most `longest` seconds, and no other
-        files. Called again and again while the loop steps; True as soon as that is done, or the time is over."""
+        files. Called again and again while the loop steps; return True as soon as that is done, or the time is over."""

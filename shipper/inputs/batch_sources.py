@@ -1,4 +1,4 @@
-"""The sources that the loop reads in turn: the files of all inputs, or standard input, and the feeds beside them."""
+"""Combine the sources that the loop reads in turn: the files of all inputs, or standard input, and the feeds."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -11,14 +11,14 @@ from log_shipper.runtime.logs.folding import EACH
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.inputs.base import BatchSource, ReadsToEnd, SourceStatus
-from log_shipper.shipper.inputs.feed import FeedInput, GivesOut
+from log_shipper.shipper.inputs.feed import Drainable, FeedInput
 from log_shipper.shipper.inputs.observation import Observation
 
 logger = logging.getLogger(__name__)
 
 RETRY_AFTER = 10.0  # seconds
-RECEIVE_SECONDS = 5.0  # for a feed that a reload ends, to receive what the system has taken for it
-HANDOVER_RETRY = 0.1  # seconds; while a feed is ended that may have what another one needs, as a port
+RECEIVE_SECONDS = 5.0  # for a feed removed by a reload, to receive what the system has taken for it
+HANDOVER_RETRY = 0.1  # seconds; while a feed is ending that may hold a resource, such as a port, that another one needs
 MakeFeed = Callable[[FeedInput], BatchSource]
 
 
@@ -26,15 +26,15 @@ class Files(BatchSource, Protocol):
     """The crawler, or standard input."""
 
     def observe(self) -> Observation:
-        """Return what the monitor reads. Any thread may ask."""
+        """Return the figures for the monitor. Any thread may call it."""
 
 
 @dataclass(slots=True)
 class _Running:
-    """`feed_input`: what is to be read, None if nothing. `ending` first gives what it has received, for which it
-    receives until `receives_until` at the latest (None: it was stopped), and its last batches are awaited before the
-    next one reads. `problem`: why none could be started, which is tried again at `retry_at`. `changed`: when it was
-    configured. Times are monotonic."""
+    """A feed, and its predecessor. `feed_input`: the input to be read, None for nothing. `ending` is drained, for which
+    it receives until `receives_until` (None: it was stopped), and its last batches are awaited before the next one
+    reads. `problem`: why none could be started, which is retried at `retry_at`. `changed`: when it was configured.
+    Times are monotonic."""
 
     feed_input: FeedInput | None
     feed: BatchSource | None
@@ -50,23 +50,23 @@ class _Running:
 
     @property
     def is_due(self) -> bool:
-        """True if it is to be started."""
+        """Return True if the feed is to be started."""
         return self.feed_input is not None and not self.feeds
 
     @property
     def reading(self) -> tuple[BatchSource, ...]:
-        """Return those that were not stopped."""
+        """Return the feeds that were not stopped."""
         return self.feeds if self.receives_until is not None else tuple(filter(None, (self.feed,)))
 
 
 class BatchSources:
-    """Used by the reading thread only, but for `observe`. A feed that cannot start ends the start of the agent, and a
-    reload leaves everything as it was."""
+    """All sources. Used by the reading thread only, except `observe`. A feed that cannot start ends the start of the
+    agent; a failed reload changes nothing."""
 
     def __init__(
         self, files: Files, feed_inputs: Sequence[FeedInput], maker: Callable[[], MakeFeed], clock: Clock
     ) -> None:
-        """`maker` is called once a feed is configured. Raises StartError."""
+        """Take the sources. `maker` is called once a feed is configured. Raises StartError."""
         self.files = files
         self._maker = maker
         self._clock = clock
@@ -91,7 +91,7 @@ class BatchSources:
                 feed.step()
 
     def in_turn(self) -> Sequence[BatchSource]:
-        """Return those that are to be read now, each time another one first."""
+        """Return the sources to be read now, starting with the next one each time."""
         if not self._running:
             return (self.files,)
         sources = [self.files, *(feed for running in self._running.values() for feed in running.reading)]
@@ -110,13 +110,13 @@ class BatchSources:
         return SourceStatus.together([self.files.status(), *map(_together, self._running.values())])
 
     def observe(self) -> Observation:
-        """Return what the monitor reads of all of them. Any thread may ask."""
+        """Return the figures of all sources for the monitor. Any thread may call it."""
         statuses = {input_id: _together(running) for input_id, running in self._running.copy().items()}
         return Observation.together([self.files.observe(), _observation(statuses)])
 
     def replace_feeds(self, feed_inputs: Sequence[FeedInput]) -> None:
-        """Read these feeds from now on. One whose input is the same object is left alone. One that changed gives what
-        it has received (GivesOut), is stopped, and its successor begins when all that it gave is acknowledged."""
+        """Read these feeds from now on. One whose input is the same object is left alone. A changed one is drained
+        (GivesOut) and stopped, and its successor begins when all its events are acknowledged."""
         wanted = {item.id: item for item in feed_inputs}
         for input_id, running in self._running.items():
             self._want(running, wanted.pop(input_id, None))
@@ -124,7 +124,7 @@ class BatchSources:
         self._running |= {input_id: _Running(item, None, changed=now) for input_id, item in wanted.items()}
 
     def read_to_end(self, longest: float) -> bool:
-        """Have all that can do so read to their ends (ReadsToEnd)."""
+        """Read all sources that support it to their ends (ReadsToEnd)."""
         reading = [source for source in (self.files, *self._all) if isinstance(source, ReadsToEnd)]
         done = [source.read_to_end(longest) for source in reading]  # each begins at its first call
         return all(done)
@@ -152,16 +152,15 @@ class BatchSources:
             self._empty(running, running.ending)
 
     def _empty(self, running: _Running, ending: BatchSource) -> None:
-        """Stop a feed once it has given what it received, however long the output takes nothing: no one has it but
-        the feed."""
+        """Stop a feed once it is drained, however long the output is blocked: only the feed has this data."""
         if running.receives_until is not None:
             left = max(running.receives_until - self._clock.monotonic(), 0.0)
-            if not isinstance(ending, GivesOut) or ending.give_out(left):
+            if not isinstance(ending, Drainable) or ending.drain(left):
                 ending.stop()
                 running.receives_until = None
 
     def _change(self, running: _Running) -> None:
-        """Begin to read what was configured, once its predecessor is done."""
+        """Start the configured feed, once its predecessor is done."""
         if running.ending is not None:
             self._empty(running, running.ending)
         if running.ending is not None and running.ending.finished:
@@ -182,10 +181,10 @@ class BatchSources:
             if now < running.changed + RECEIVE_SECONDS and any(
                 other.ending is not None for other in self._running.values()
             ):
-                running.retry_at = now + HANDOVER_RETRY  # what it needs may be what another one is giving up
+                running.retry_at = now + HANDOVER_RETRY  # its predecessor may still be releasing what it needs
                 return
             if str(error) != running.problem:
-                logger.error("%s; trying again every %d s", error, RETRY_AFTER, extra=EACH)
+                logger.error("%s; retrying every %d s", error, RETRY_AFTER, extra=EACH)
             running.problem, running.retry_at = str(error), now + RETRY_AFTER
 
     def _stop_feeds(self) -> None:

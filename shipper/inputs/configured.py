@@ -1,4 +1,4 @@
-"""What every configured input has, whether it reads files or not."""
+"""Hold what every configured input has, whether it reads files or not."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,10 +17,10 @@ Config = TypeVar("Config", bound=AnyInput)
 
 @dataclass(frozen=True, eq=False)
 class ConfiguredInput(Generic[Config]):
-    """`static`: the members that the configuration gives to each record; `max_bytes`: the longest message that is kept
-    whole; `note` takes each new state of a file to the registrar; `process` is the chain of processors; `metrics`
-    counts what the readers drop on purpose; `stage`: for an output that commits transactions; `counts` what is read.
-    One that `comes_and_goes` was discovered: when it is removed, nothing is kept for its return."""
+    """A configured input. `static`: the configured fields of each record; `max_bytes`: maximum length of a message that
+    is kept whole; `note` passes new states of a file to the registrar; `process` is the chain of processors; `metrics`
+    counts what the readers drop on purpose; `stage`: for an output that commits transactions; `counts`: the metrics of
+    the input. One that `comes_and_goes` was discovered: when it is removed, nothing is kept for its return."""
 
     config: Config
     agent: Agent
@@ -39,7 +39,7 @@ class ConfiguredInput(Generic[Config]):
         return self.config.id
 
     def shared_members(self) -> Doc:
-        """Return the members that all records of the input have."""
+        """Return the fields of all records of the input."""
         config = self.config
         with_host = not config.publisher_pipeline.disable_host
         return members_of_input(self.agent, config.type, config.id, self.static, with_host=with_host)

@@ -1,4 +1,4 @@
-"""File descriptors, of which peers must not take the last: the files, the registry and the output need some, too."""
+"""Reserve file descriptors for files, registry and output, so that peers cannot use them all."""
 
 import errno
 import os
@@ -6,12 +6,12 @@ import resource
 import socket
 
 RESERVED = 200  # or a quarter, where there are few
-NO_MORE = "no connection can be accepted: {}; raise LimitNOFILE, or lower max_connections"
+NO_MORE = "cannot accept connections: {}; raise LimitNOFILE, or lower max_connections"
 
 
 def check_free(listener: socket.socket) -> None:
-    """Raise OSError if so few descriptors are free that they are not for connections. A new one has the lowest number
-    that is free."""
+    """Raise OSError if the free descriptors are too few to accept a connection. A new descriptor has the lowest free
+    number."""
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     probe = os.dup(listener.fileno())
     os.close(probe)

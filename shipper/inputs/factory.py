@@ -1,4 +1,4 @@
-"""How a configured feed becomes what reads it."""
+"""Make the feed of a configured input."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -14,13 +14,13 @@ def maker(context: SourceContext, wake: LoopWake) -> Callable[[FeedInput], Batch
     entries = FeedEntries(context.registrar)
 
     def make_feed(feed_input: FeedInput) -> BatchSource:
-        return make(replace(feed_input, note=entries.note), context, entries.of(feed_input.id), wake)
+        return make(replace(feed_input, note=entries.note), context, entries.entries_of(feed_input.id), wake)
 
     return make_feed
 
 
 def make(feed_input: FeedInput, context: SourceContext, states: Sequence[FileState], wake: LoopWake) -> BatchSource:
-    """`states` are the registry's entries of this input. Raises StartError."""
+    """Return the feed. `states` are the registry's entries of this input. Raises StartError."""
     match feed_input.config.type:  # each type imports its modules here: hardly any configuration has all of them
         case "http" | "http_endpoint":
             from log_shipper.shipper.inputs.http.source import HttpSource
@@ -48,16 +48,16 @@ def make(feed_input: FeedInput, context: SourceContext, states: Sequence[FileSta
 
 
 class FeedEntries:
-    """Used by the reading thread only."""
+    """The registry's entries of feeds. Used by the reading thread only."""
 
     def __init__(self, registrar: Registrar) -> None:
         self._registrar = registrar
         self._states = {state.id: state for state in registrar.states.values() if state.kind}
 
-    def of(self, input_id: str) -> list[FileState]:
+    def entries_of(self, input_id: str) -> list[FileState]:
         return [state for state in self._states.values() if state.input == input_id]
 
     def note(self, state: FileState) -> None:
-        """Let the entry be saved, and be found by the next feed of the input."""
+        """Save the entry, for the next feed of the input too."""
         self._states[state.id] = state
         self._registrar.note(state)

@@ -1,8 +1,8 @@
-"""A feed is an input that reads no files: the journal, a socket, Kafka, HTTP. Each is a `BatchSource` of its own.
+"""Define feeds, the inputs that read no files: the journal, sockets, Kafka, HTTP. Each is a `BatchSource`.
 
-What the contract of BatchSource says more for a feed: any thread may ask for its `status`. After `stop` it reads
-nothing more, and it is `finished` once all that it gave is resolved. It never ends the agent: what fails is retried,
-and stands among its problems.
+In addition to the contract of BatchSource: any thread may call `status`. After `stop` a feed reads nothing more, and it
+is `finished` once all its batches are resolved. It never ends the agent: failures are retried, and shown among its
+problems.
 """
 
 from collections.abc import Callable
@@ -14,38 +14,38 @@ from log_shipper.shipper.formats.record import members_of_file, merged, readable
 from log_shipper.shipper.inputs.configured import ConfiguredInput
 from log_shipper.shipper.options.feeds import FeedConfig
 
-REFUSED_WAIT = 0.02  # seconds until a feed asks again whether the pipeline takes more of it
+REFUSED_WAIT = 0.02  # seconds after which a feed checks again for room in the pipeline
 
 
 @runtime_checkable
-class GivesOut(Protocol):
-    """A feed that has received what no one can send again. Called by the reading thread, beside `step` and `read`."""
+class Drainable(Protocol):
+    """A feed with received data that no one can send again. Called by the reading thread, beside `step` and `read`."""
 
-    def give_out(self, longest: float) -> bool:
-        """Receive nothing new after at most `longest` seconds, as a reload ends the feed, and give what was received.
-        Called again and again while the loop steps; True as soon as all of it was given."""
+    def drain(self, longest: float) -> bool:
+        """Receive nothing new after at most `longest` seconds, because a reload removes the feed, and give what was
+        received. Called again and again while the loop steps; return True as soon as everything was given."""
 
 
 class LoopWake(Protocol):
-    """What the loop sleeps on (shipper/wake.py)."""
+    """The object that wakes the loop (shipper/wake.py)."""
 
     def set_if_open(self) -> None:
-        """Wake it. Any thread may call."""
+        """Wake the loop. Any thread may call it."""
 
     def watch(self, fd: int, ready: Callable[[], None]) -> None:
-        """Wake it once when the descriptor has data, is at its end, or failed; it then calls `ready`."""
+        """Wake the loop once when the descriptor has data, is at its end, or failed; it then calls `ready`."""
 
     def unwatch(self, fd: int) -> None:
-        """Must be called before a watched descriptor is closed."""
+        """Stop watching. Must be called before a watched descriptor is closed."""
 
 
 @dataclass(frozen=True, eq=False)
 class FeedInput(ConfiguredInput[FeedConfig]):
-    """One that reads no files."""
+    """An input that reads no files."""
 
     def source(self, file_id: str, path: str, members: Doc | None = None, *, repeatable: bool = True) -> Source:
-        """Return the source of events that are named by `file_id` and their offset. `members` are those that all of
-        them have beside the ones of the input. `repeatable`: what is given may be read again after a crash."""
+        """Return the source of events that are named by `file_id` and their offset. `members`: further fields of all
+        events. `repeatable`: the data may be read again after a crash."""
         file = {"path": readable_path(path), "id": file_id}
         constants = Constants(members_of_file(merged(members or {}, self.shared_members()), file))
         return Source(

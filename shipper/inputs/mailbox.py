@@ -1,4 +1,4 @@
-"""What other threads hand to the reading thread, in the order in which they put it."""
+"""Hand items from other threads to the reading thread, in order."""
 
 import threading
 from collections import deque
@@ -9,25 +9,26 @@ Item = TypeVar("Item")
 
 
 class Mailbox(Generic[Item]):
-    """Bounded by bytes: who puts asks first whether it `is_full`, and waits. What is put then is kept, as nobody else
-    has it. Any thread may put and ask; the reading thread takes.
+    """A queue bounded by bytes: the sender checks `is_full` first, and waits. An item that was put is kept, because no
+    one else has it. Any thread may put and ask; the reading thread takes.
 
-    The loop is woken only while it awaits something: to wake a loop that is busy costs the other thread the
-    interpreter's lock, for milliseconds in which datagrams are dropped."""
+    The loop is woken only while it waits for something: waking a busy loop costs the other thread the interpreter's
+    lock, for milliseconds in which datagrams are dropped.
+    """
 
     def __init__(self, wake: Callable[[], None], limit: float = float("inf")) -> None:
-        """`wake` wakes the loop."""
+        """Take the function that wakes the loop."""
         self.wake = wake
         self._limit = limit
         self._items: deque[tuple[Item, int]] = deque()
-        self._lock = threading.Lock()  # of those who put
+        self._lock = threading.Lock()  # of the senders
         self._put = 0  # bytes
-        self.taken = 0  # bytes, written by who takes
+        self.taken = 0  # bytes, written by the receiver
         self._is_awaited = True
 
     @property
     def waiting(self) -> int:
-        """Return how many bytes wait."""
+        """Return the number of waiting bytes."""
         return max(self._put - self.taken, 0)
 
     @property
@@ -43,7 +44,7 @@ class Mailbox(Generic[Item]):
         return self._put - self.taken <= self._limit // 2
 
     def put(self, item: Item, cost: int) -> None:
-        """Add an item, which takes `cost` bytes of memory."""
+        """Add an item that takes `cost` bytes of memory."""
         with self._lock:
             self._put += cost
             self._items.append((item, cost))
@@ -53,7 +54,7 @@ class Mailbox(Generic[Item]):
 
     @property
     def first(self) -> Item | None:
-        """Return what is taken next."""
+        """Return the next item without taking it."""
         return self._items[0][0] if self._items else None
 
     def take(self) -> Item | None:
@@ -64,11 +65,11 @@ class Mailbox(Generic[Item]):
         return item
 
     def await_more(self) -> bool:
-        """Have the loop woken by what is put next; False if there is something already. Called before it sleeps."""
-        self._is_awaited = True  # before the look: what comes between them must wake
+        """Wake the loop at the next item; return False if there is one already. Called before it sleeps."""
+        self._is_awaited = True  # before the check: what comes between them must wake
         return not self._items
 
     def clear(self) -> None:
-        """Drop what waits. Nothing may be taken meanwhile."""
+        """Drop the waiting items. Nothing may be taken meanwhile."""
         while self._items:
             self.take()

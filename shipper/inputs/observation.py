@@ -1,4 +1,4 @@
-"""What the monitor sees of a source, from a thread of its own. It only reads: the loop does nothing for it."""
+"""Show a source to the monitor's thread. It only reads: the loop does nothing for it."""
 
 from collections import ChainMap, Counter
 from collections.abc import Mapping, Sequence
@@ -9,11 +9,10 @@ from log_shipper.shipper.inputs.files.reading.harvester import Harvester
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """`running` are the open files, `draining` those closed ones of which batches are in flight. `waiting`: files that
-    wait to be opened, `bytes_waiting` their bytes. `behind_of_feed`: bytes, or events, of an input without files that
-    are not acknowledged, as far as it knows. `problems`: the current ones, by path. `fallbacks`: files and
-    directories that are looked at from time to time, as there is no watch for them. `reads`: how often a file was
-    read."""
+    """The figures of a source. `running`: open files; `draining`: closed files with batches in flight. `waiting`: files
+    that wait to be opened, `bytes_waiting` their bytes. `behind_of_feed`: unacknowledged bytes, or events, of an input
+    without files, as far as known. `problems`: the current ones, by path. `fallbacks`: files and directories without a
+    watch, which are scanned. `reads`: number of reads of files."""
 
     running: Sequence[Harvester] = ()
     draining: Sequence[Harvester] = ()

@@ -1,5 +1,5 @@
-"""TLS of what listens: from the options `ssl` to the context by which connections are accepted, also after the
-certificate was renewed."""
+"""Provide TLS for inputs that listen: from the options `ssl` to the context that accepts connections, with certificate
+renewal."""
 
 import logging
 import socket
@@ -20,16 +20,16 @@ ASKED = {"none": ssl.CERT_NONE, "optional": ssl.CERT_OPTIONAL, "required": ssl.C
 
 
 class Clock(Protocol):
-    """Seconds that never go back."""
+    """A clock that never goes back, in seconds."""
 
     def monotonic(self) -> float: ...
 
 
 class ServerTls:
-    """Used by one thread. `section` names the options in messages: "input logs: ssl"."""
+    """The TLS context of a server. Used by one thread. `section` names the options in messages: "input logs: ssl"."""
 
     def __init__(self, config: ServerSslConfig, section: str, clock: Clock) -> None:
-        """Raises StartError."""
+        """Load the certificates. Raises StartError."""
         self._config = config
         self._section = section
         self._context = self._made(tls.read(config.files, tls.now()))
@@ -42,22 +42,22 @@ class ServerTls:
             )
 
     def renew(self) -> None:
-        """Use renewed certificates for new connections, if there are any and they can be used. Called often."""
+        """Use renewed certificates for new connections, if there are valid ones. Called often."""
         if self._files is not None and self._files.are_renewed():
             try:
                 self._context = self._made(tls.read(self._config.files, tls.now()))
             except StartError as error:
-                logger.warning("%s; the certificate before stays in use", error)
+                logger.warning("%s; still using the previous certificate", error)
             else:
-                logger.info("%s: the certificate was renewed; new connections get it", self._section)
+                logger.info("%s: loaded the renewed certificate for new connections", self._section)
 
     @property
     def context(self) -> ssl.SSLContext:
-        """Return what new connections are accepted by."""
+        """Return the context that accepts new connections."""
         return self._context
 
     def wrap(self, connection: socket.socket) -> ssl.SSLSocket:
-        """Return the connection, whose handshake is still to be made. Raises OSError."""
+        """Return the connection before its handshake. Raises OSError."""
         return self._context.wrap_socket(
             connection, server_side=True, do_handshake_on_connect=False, suppress_ragged_eofs=True
         )
@@ -69,15 +69,15 @@ class ServerTls:
         for option, message in files.warnings:
             logger.warning("%s.%s: %s", self._section, option, message)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        # A client that only writes, as those of syslog do, never reads the tickets. Closing with something unread, it
-        # would reset the connection, and throw away what it had not sent yet.
+        # A client that only writes, such as a syslog client, never reads the tickets. Closing with unread data, it
+        # would reset the connection, and discard its unsent data.
         context.num_tickets = 0
         try:
             self._choose(context)
             load_pair(context, files.certificate, files.key, files.passphrase)
             self._ask_clients(context, files)
         except (ssl.SSLError, ValueError) as error:
-            raise StartError(f"{self._section}: OpenSSL refuses it: {error}") from error
+            raise StartError(f"{self._section}: rejected by OpenSSL: {error}") from error
         return context
 
     def _choose(self, context: ssl.SSLContext) -> None:
@@ -102,20 +102,20 @@ class ServerTls:
 
 
 def reason(error: OSError) -> str:
-    """Return why a handshake failed, in words."""
+    """Return why a handshake failed."""
     if isinstance(error, ssl.SSLCertVerificationError):
-        return f"the client's certificate is refused: {error.verify_message}"
+        return f"client certificate rejected: {error.verify_message}"
     if isinstance(error, ssl.SSLError) and error.reason:
         return KNOWN.get(error.reason, error.reason.lower().replace("_", " "))
     return error.strerror or str(error)
 
 
 KNOWN = {
-    "PEER_DID_NOT_RETURN_A_CERTIFICATE": "the client shows no certificate, which client_authentication requires",
+    "PEER_DID_NOT_RETURN_A_CERTIFICATE": "the client sent no certificate, but client_authentication requires one",
     "HTTP_REQUEST": "the client speaks plain HTTP",
     "WRONG_VERSION_NUMBER": "the client does not speak TLS",
-    "TLSV1_ALERT_UNKNOWN_CA": "the client does not trust the authority of this server's certificate",
-    "SSLV3_ALERT_CERTIFICATE_UNKNOWN": "the client refuses this server's certificate",
-    "NO_SHARED_CIPHER": "the client and this server have no cipher suite in common",
-    "UNSUPPORTED_PROTOCOL": "the client asks for a version of TLS that is not accepted",
+    "TLSV1_ALERT_UNKNOWN_CA": "the client does not trust the CA of this server's certificate",
+    "SSLV3_ALERT_CERTIFICATE_UNKNOWN": "the client rejected this server's certificate",
+    "NO_SHARED_CIPHER": "the client and this server share no cipher suite",
+    "UNSUPPORTED_PROTOCOL": "the client's TLS version is not supported",
 }

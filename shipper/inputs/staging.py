@@ -1,10 +1,9 @@
-"""What the positions will be when a transaction is committed.
+"""Compute the positions after a transaction's commit.
 
 An output with transactions writes the positions with the records, so it needs them before anything may move: until the
 commit no position is noted, and no file closed or deleted. So its batches are resolved while they are *staged*: their
-ledgers keep them open, and the entries are made that the files will have. After the commit they are settled, which is
-what a resolved batch otherwise is at once. A transaction that fails is repeated with the same batches, so nothing ever
-has to be unstaged.
+ledgers keep them open, and the future entries of the files are made. After the commit they are settled, as a resolved
+batch otherwise is at once. A failed transaction is repeated with the same batches, so nothing ever has to be unstaged.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,13 +20,14 @@ SEND_TIMEOUT = 10.0  # seconds
 
 class Group(Protocol):
     def metadata(self) -> object:
-        """Return what proves to the broker that its member still has its partitions. Any thread may ask."""
+        """Return the metadata that proves to the broker that its member still has its partitions. Any thread may call
+        it."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupOffset:
-    """A position that a consumer group has, and what it keeps beside it. `is_lost`: True once another member has the
-    partition; `is_void`: once the group is to have no offset of it, because nobody can read again what it has."""
+    """The position of a consumer group, and its metadata. `is_lost`: True once another member has the partition;
+    `is_void`: True once the group must not get an offset of it, because no one can read these records again."""
 
     group: Group
     topic: str
@@ -45,12 +45,12 @@ class OffsetSender(Protocol):
 
 
 StateAt = Callable[[int], FileState | GroupOffset | None]
-# From what returns the state at a position; None where there is no entry.
+# Makes the stage of a ledger from the function that returns the state at a position; None if there is no entry.
 MakeStage = Callable[[StateAt], Stage]
 
 
 class StagedPositions:
-    """The positions of a transaction. Used by the reading thread only, but for `add_offsets`."""
+    """The positions of a transaction. Used by the reading thread only, except `add_offsets`."""
 
     def __init__(self, staged: Mapping[Ledger, tuple[list[Node], StateAt]]) -> None:
         self._staged = dict(staged)
@@ -64,8 +64,8 @@ class StagedPositions:
                 self.entries[state.id] = entry.encoded(state)
 
     def add_offsets(self, producer: OffsetSender) -> None:
-        """Add the offsets of groups to the transaction. Blocks; any thread may call it. Raises KafkaException, after
-        which the transaction must be aborted where it says so."""
+        """Add the groups' offsets to the transaction. Blocks; any thread may call it. Raises KafkaException, after
+        which the transaction must be aborted if the exception requires it."""
         groups: dict[Group, list[GroupOffset]] = {}
         for offset in self.offsets.values():
             groups.setdefault(offset.group, []).append(offset)
@@ -73,30 +73,30 @@ class StagedPositions:
             _send(producer, group, offsets)
 
     def drop_lost(self) -> None:
-        """Forget what was staged of partitions that belong to another member by now."""
+        """Forget staged offsets of partitions that belong to another member by now."""
         lost = [ledger for ledger, offset in self.offsets.items() if offset.is_lost()]
         for ledger in lost:
             del self._staged[ledger]
         self.offsets = {ledger: offset for ledger, offset in self.offsets.items() if ledger not in lost}
 
     def commit(self) -> None:
-        """Settle what was staged: the positions move."""
+        """Settle the staged batches: the positions move."""
         for ledger, (nodes, _) in self._staged.items():
             for node in nodes:
                 ledger.settle(node)
 
 
 class Staging:
-    """Used by the reading thread only, but for `has_groups`: True once a transaction has had offsets of groups, or if
-    it is known that there will be some."""
+    """The staging of batches. Used by the reading thread only, except `has_groups`: True once a transaction has had
+    offsets of groups, or if it is known that there will be some."""
 
     def __init__(self) -> None:
         self.has_groups = False
         self._staged: dict[Ledger, tuple[list[Node], StateAt]] | None = None  # while batches are resolved for it
 
-    def of(self, state_at: StateAt) -> Stage:
-        """Return the stage of a ledger; `state_at` returns at a position the state of the file, or the offset that its
-        group is to have; None for what has no entry."""
+    def stage_for(self, state_at: StateAt) -> Stage:
+        """Return the stage of a ledger. `state_at` returns the file's state, or the group's offset, at a position; None
+        if there is no entry."""
 
         def takes(ledger: Ledger, node: Node) -> bool:
             if self._staged is not None:
@@ -118,18 +118,22 @@ class Staging:
 
 
 def _send(producer: OffsetSender, group: Group, offsets: Sequence[GroupOffset]) -> None:
-    """Blocks. Raises KafkaException; also where one of the partitions belongs to another member."""
+    """Send the offsets. Blocks. Raises KafkaException; also if one of the partitions belongs to another member."""
     from confluent_kafka import KafkaError, KafkaException, TopicPartition  # few outputs have transactions
 
-    # First the metadata, then the look: what is taken from a member is marked as lost before it gets new metadata, and
-    # the broker refuses the old.
+    # The metadata first: partitions taken from a member are marked as lost before it gets new metadata, and the broker
+    # refuses the old.
     metadata = group.metadata()
     offsets = [offset for offset in offsets if not offset.is_void()]  # their records are sent without them
     if not offsets:
         return
     lost = [offset for offset in offsets if offset.is_lost()]
     if lost or metadata is None:
-        words = f"another member of the group has {lost[0].topic}[{lost[0].partition}] now" if lost else "no member"
+        words = (
+            f"{lost[0].topic}[{lost[0].partition}] is now assigned to another member"
+            if lost
+            else ("not a member of the group")
+        )
         raise KafkaException(KafkaError(KafkaError.ILLEGAL_GENERATION, words, False, False, True))
     positions = [TopicPartition(offset.topic, offset.partition, offset.offset, offset.metadata) for offset in offsets]
     producer.send_offsets_to_transaction(positions, metadata, SEND_TIMEOUT)

@@ -32,13 +32,13 @@ from log_shipper.shipper.reader.stream import Stream
 
 logger = logging.getLogger(__name__)
 
-READ_INTERVAL = 0.004  # seconds: a pipe has room for 64 KiB, and who writes to it waits
+READ_INTERVAL = 0.004  # seconds: a pipe has room for 64 KiB, and its writer waits
 PATH = "-"  # the log.file.path of Filebeat's stdin input
 NEVER = float("inf")
 
 
-class Streamed:
-    """The content of a pipe: nothing of it can be read again."""
+class StreamContent:
+    """The content of a pipe: nothing can be read again."""
 
     compressed = True  # its size does not show where its content ends
 
@@ -68,8 +68,8 @@ class Streamed:
 def open_stdin(source: Input) -> Harvester:
     """Return the harvester of standard input; it is finished when the stream has ended, with and without `--once`.
     Raises StartError."""
-    if sys.stdin is None:  # the next file that is opened would get descriptor 0, and be taken for it
-        raise StartError("type: stdin: standard input is closed; give it a pipe or a file, or </dev/null")
+    if sys.stdin is None:  # the next opened file would get descriptor 0, and be taken for it
+        raise StartError("type: stdin: standard input is closed; connect a pipe or a file, or </dev/null")
     return harvester_of(os.dup(0), source)
 
 
@@ -83,14 +83,14 @@ def harvester_of(fd: int, source: Input) -> Harvester:
         updated=source.clock.time(),
         input=source.id,
     )
-    harvester = replace(source, note=_keep_nothing).open(Streamed(fd), state, once=False)
+    harvester = replace(source, note=_keep_nothing).open(StreamContent(fd), state, once=False)
     # It ends, as a file does with `--once`; but its writer may be slow, so a pending message keeps its timeout.
     harvester.policy = replace(harvester.policy, once=True, repeatable=False)
     return harvester
 
 
 class StreamWatcher:
-    """Replaces the watcher of files: `watch` calls back once when a descriptor has data (Wake.watch)."""
+    """The replacement of the file watcher: `watch` calls back once when a descriptor has data (Wake.watch)."""
 
     def __init__(self, watch: Callable[[int, Callable[[], None]], None], unwatch: Callable[[int], None]) -> None:
         self.changed = False
@@ -165,22 +165,21 @@ class StdinSource:
         )
 
     def observe(self) -> Observation:
-        """Return what the monitor reads. Any thread may ask."""
+        """Return the figures for the monitor. Any thread may call it."""
         harvester = self._harvester
         running = [harvester] if harvester.is_open else []
         return Observation(running=running, open_of_input={harvester.source.input_id: len(running)})
 
     def stop(self) -> None:
-        """Close the stream. What was read from the pipe and not delivered cannot be read again: it is counted and
-        logged."""
+        """Close the stream. Unacknowledged data cannot be read again: it is counted and logged."""
         harvester, lost = self._harvester, self._behind
         if not harvester.is_open:
             return
         if lost > 0:
             self._metrics.bytes_lost += lost
             logger.error(
-                "standard input (file id %s): the last %d bytes that were read of it, from offset %d on, are not known "
-                "to be delivered, and cannot be read again: some or all of them are lost",
+                "standard input (file id %s): the delivery of the last %d bytes read, from offset %d, is unknown; "
+                "they cannot be read again, and some or all of them are lost",
                 harvester.state.id,
                 lost,
                 harvester.state.position,
@@ -193,17 +192,17 @@ class StdinSource:
 
     @property
     def _behind(self) -> int:
-        """Bytes that were read and are not acknowledged; how many are still in the pipe is unknown."""
+        """Return the number of unacknowledged bytes; how many are still in the pipe is unknown."""
         return self._harvester.read_to - self._harvester.state.position
 
     def _failed(self, harvester: Harvester, error: ReadError) -> Batch | None:
-        """Report a read that failed. It ends the stream; the next read gives a last line that had no terminator."""
+        """Report a failed read, which ends the stream; the next read gives a last line without terminator."""
         if not isinstance(error, OSError):
             raise error  # a stream is neither truncated nor decompressed
-        self._problems.of_file(PATH, f"standard input cannot be read at offset {harvester.read_to}: {error.strerror}")
+        self._problems.of_file(PATH, f"cannot read standard input at offset {harvester.read_to}: {error.strerror}")
         self._scheduler.wake(harvester)
         return None
 
 
 def _keep_nothing(state: FileState) -> None:
-    """Replaces the registrar: standard input has no entry."""
+    """Discard a state in place of the registrar: standard input has no entry."""

@@ -25,12 +25,12 @@ from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.positions.heads import PositionRefused, opened
 
 REMOVED = 0  # an entry's ttl: removed, and not cleaned up yet
-UNUSED = -2  # ttl of a state of the log input: no input has used it since Filebeat started
+UNUSED = -2  # ttl of a state of the log input that no input has used since Filebeat started
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Filebeat's position in one file. `identity` is how it identifies the file: native, fingerprint, path,
+    """Filebeat's position in one file. `identity`: how it identifies the file: native, fingerprint, path,
     inode_marker."""
 
     key: str
@@ -47,7 +47,7 @@ class Position:
 class FilebeatRegistry:
     place: Path  # the directory, or the single file
     entries: dict[str, Any]
-    damage: str = ""  # what could not be read, in words
+    damage: str = ""  # what could not be read
 
 
 def find(directory: Path) -> Path:
@@ -59,8 +59,8 @@ def find(directory: Path) -> Path:
         if place.is_file():
             return place
     raise StartError(
-        f"{directory}: no registry of Filebeat here; give its path.data (often /var/lib/filebeat), or the directory"
-        " registry/filebeat in there, in which log.json is"
+        f"{directory}: no Filebeat registry found; pass Filebeat's path.data (often /var/lib/filebeat), or the "
+        "directory registry/filebeat with log.json in it"
     )
 
 
@@ -73,7 +73,7 @@ def read_registry(place: Path) -> FilebeatRegistry:
     if version == "0":
         return FilebeatRegistry(place, _array_of_states(place / "data.json"))
     if version != "1":
-        raise StartError(f"{meta}: version {version} of Filebeat's registry is not known here; nothing was imported")
+        raise StartError(f"{meta}: version {version} of Filebeat's registry is not supported; nothing was imported")
     entries, number, strays = _checkpoint(place)
     damage = [f"{strays} entries of the checkpoint have no key"] if strays else []
     damage += _replay(place / "log.json", entries, number)
@@ -88,7 +88,7 @@ def _version(meta: Path) -> str:
 
 
 def _content(file: Path) -> bytes:
-    """Return the content of a regular file; reading another kind (a FIFO) could block forever."""
+    """Return the content of a regular file; reading another type (a FIFO) could block forever."""
     try:
         with opened(str(file)) as fd, open(fd, "rb", closefd=False) as stream:
             return stream.read()
@@ -101,8 +101,8 @@ def _json(file: Path) -> Any:
         return _parsed(_content(file))
     except ValueError as error:
         raise StartError(
-            f"{file}: damaged ({error}); nothing was imported; start Filebeat once, which repairs what it can,"
-            " stop it, and import again"
+            f"{file}: damaged ({error}); nothing was imported. Start Filebeat once to repair it, stop it, and import "
+            "again"
         ) from error
 
 
@@ -117,12 +117,12 @@ def _parsed(text: bytes) -> Any:
 def _array_of_states(file: Path) -> dict[str, Any]:
     states = _json(file)
     if not isinstance(states, list):
-        raise StartError(f"{file}: not an array of states; registries of Filebeat 5.0 and later can be imported")
+        raise StartError(f"{file}: not an array of states; only registries of Filebeat 5.0 and later can be imported")
     return {f"filebeat::logs::{number}": state for number, state in enumerate(states)}
 
 
 def _checkpoint(directory: Path) -> tuple[dict[str, Any], int, int]:
-    """Return the entries, the number of the last operation in them, and how many have no key."""
+    """Return the entries, the number of the last operation in them, and the number of entries without a key."""
     numbers = _numbers(directory)
     if not numbers:
         return {}, 0, 0
@@ -139,7 +139,7 @@ def _numbers(directory: Path) -> list[int]:
 
 
 def _replay(log: Path, entries: dict[str, Any], number: int) -> list[str]:
-    """Apply the log to `entries`. Return what could not be replayed, in words."""
+    """Apply the log to `entries`. Return what could not be replayed, as messages."""
     if not os.path.lexists(log):
         return []
     lines = [line for line in _content(log).split(b"\n") if line.strip()]
@@ -148,11 +148,11 @@ def _replay(log: Path, entries: dict[str, Any], number: int) -> list[str]:
             op, following, change = _operation(lines[index : index + 2])
             key, value = change["k"], None if op == "remove" else change["v"]
         except (ValueError, KeyError, TypeError, AttributeError):
-            return [f"{log}: operation {number + 1} cannot be read; what was changed from there on is not known"]
+            return [f"{log}: operation {number + 1} cannot be read; changes from there on are unknown"]
         if following <= number:
             continue  # the checkpoint has it
         if following != number + 1:
-            return [f"{log}: operation {number + 1} is missing; what was changed after it is not known"]
+            return [f"{log}: operation {number + 1} is missing; later changes are unknown"]
         number = following
         if op == "remove":
             entries.pop(key, None)
@@ -174,7 +174,7 @@ def position_of(key: str, entry: Any) -> Position:
     """Return the position in an entry. Raises PositionRefused, `harmless` if the entry is not of a file."""
     try:
         if entry.get("ttl") == REMOVED:
-            raise PositionRefused("no position", "Filebeat had removed it (ttl 0)", harmless=True)
+            raise PositionRefused("no position", "removed by Filebeat (ttl 0)", harmless=True)
         if key.startswith("filebeat::logs::"):
             position = _of_log_input(key, entry)
         elif key.startswith("filestream::"):
@@ -183,7 +183,7 @@ def position_of(key: str, entry: Any) -> Position:
             raise PositionRefused("no position", "not the position of a file", harmless=True)
         os.fsencode(position.source)  # a UnicodeError is a ValueError
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        words = f"not laid out as Filebeat does it ({type(error).__name__}: {error})"
+        words = f"not in Filebeat's format ({type(error).__name__}: {error})"
         raise PositionRefused("damaged entry", words) from error
     if not position.source.startswith("/") or "\0" in position.source:
         raise PositionRefused("damaged entry", "its source is not an absolute path")
@@ -223,8 +223,8 @@ def _of_filestream(key: str, entry: dict[str, Any]) -> Position:
         case "inode_marker":
             return Position(key, source, offset, identity, value, int(value.split("-")[0]))
         case "fingerprint" | "growing_fingerprint":
-            # A container's file may have one for each stream: the hash, "-", and the stream's name.
+            # A container's file may have one per stream: the hash, "-", and the stream's name.
             return Position(key, source, offset, "fingerprint", value.split("-")[0])
         case "path":
             return Position(key, source, offset, identity, value)
-    raise PositionRefused("unknown identity", f"the file identity {identity} is not known here")
+    raise PositionRefused("unknown identity", f"file identity {identity} is not supported")

@@ -1,4 +1,4 @@
-"""`shipper registry forget`: removes entries, so that their files are read again from their start."""
+"""Implement `shipper registry forget`: remove entries, so that their files are read again from the start."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -20,12 +20,12 @@ Confirm = Callable[[str], bool]
 def confirm_at_terminal(question: str) -> bool:
     """Ask at the terminal. Raises StartError if there is none."""
     if sys.stdin is None or not sys.stdin.isatty():  # None: closed (`<&-`)
-        raise StartError("nothing was changed: there is no terminal to ask at; add --yes")
+        raise StartError("nothing was changed: no terminal to ask for confirmation; add --yes")
     return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
 
 
 def forget(directory: Path, names: Sequence[str], files: DiskFiles, confirm: Confirm) -> bool:
-    """Remove all of the entries, or none. False if the user did not confirm.
+    """Remove all of the entries, or none. Return False if the user did not confirm.
 
     Raises StartError (unknown name, an agent runs), RegistryError, OSError.
     """
@@ -41,7 +41,7 @@ def forget(directory: Path, names: Sequence[str], files: DiskFiles, confirm: Con
         store.write([], [state.id for state in chosen])
     finally:
         store.close()
-    print(f"forgot {_count(chosen)}: their files are read from the start at the next run, under new file ids")  # noqa: T201
+    print(f"forgot {_count(chosen)}; the next run reads their files from the start, under new file ids")  # noqa: T201
     return True
 
 
@@ -50,12 +50,12 @@ def open_alone(directory: Path, files: DiskFiles) -> Store:
     try:
         return Store.open(directory, files)
     except RegistryLocked as error:
-        who, how = "the shipper that", "stop it"
+        who, how = "a running shipper", "stop it"
         if error.pid is not None:
-            who, how = f"process {error.pid}, which", f"stop it (kill {error.pid}, or your service manager)"
+            who, how = f"process {error.pid}", f"stop it (kill {error.pid}, or your service manager)"
         raise StartError(
-            f"registry {directory}: in use by {who} would write its own positions over this change;"
-            f" {how}, run this command again, then start it"
+            f"registry {directory} is in use by {who}, which would overwrite this change; {how}, run this "
+            "command again, then restart it"
         ) from error
 
 

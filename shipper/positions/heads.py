@@ -1,4 +1,4 @@
-"""Files by Filebeat's fingerprints and by inode, to find the file of a position."""
+"""Find files by Filebeat's fingerprints and by inode, for the file of a position."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class PositionRefused(ShipperError):
 
 @contextmanager
 def opened(path: str) -> Iterator[int]:
-    """Open a regular file. Raises PositionRefused for all errors, also for an OSError from within the block."""
+    """Open a regular file. Raises PositionRefused for all errors, including an OSError within the block."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError as error:
@@ -75,13 +75,13 @@ class Directory:
                 status = entry.stat()
                 self.by_inode.setdefault(status.st_ino, []).append((entry.path, status.st_dev))
         except FileNotFoundError:
-            pass  # removed since it was listed
+            pass  # removed since the listing
         except OSError as error:
             self._problem = str(error)
 
     @property
     def problem(self) -> str:
-        """Return the reason why a file could not be read so far, in words; empty if all could."""
+        """Return the reason why a file could not be read so far; empty if all could."""
         problems = map(self._heads.problems.get, self._paths())
         return self._problem or next(filter(None, problems), "")
 
@@ -90,7 +90,7 @@ class Directory:
         """Return the paths by Filebeat's fingerprint."""
         paths: dict[str, list[str]] = {}
         for path in self._paths():
-            for part in self._heads.of(path):
+            for part in self._heads.head_of(path):
                 if len(part) == self._heads.length:
                     paths.setdefault(hashlib.sha256(part).hexdigest(), []).append(path)
         return paths
@@ -113,9 +113,9 @@ class Heads:
     def __init__(self, fingerprinting: Fingerprinting) -> None:
         self.length = fingerprinting.length
         self._offset = fingerprinting.offset
-        self.problems: dict[str, str] = {}  # by path: what could not be read
+        self.problems: dict[str, str] = {}  # by path: why it could not be read
 
-    def of(self, path: str) -> list[bytes]:
+    def head_of(self, path: str) -> list[bytes]:
         """Return this part of the file's bytes, and of a .gz also of the decompressed bytes; empty if the file cannot
         be read."""
         try:
@@ -132,7 +132,7 @@ class Heads:
         return os.pread(fd, self.length, self._offset)
 
     def match(self, path: str, value: str) -> bool:
-        return any(self.is_of(part, value) for part in self.of(path))
+        return any(self.is_of(part, value) for part in self.head_of(path))
 
     def is_of(self, part: bytes, value: str) -> bool:
         if len(part) == self.length and hashlib.sha256(part).hexdigest() == value:

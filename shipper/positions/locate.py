@@ -1,4 +1,5 @@
-"""Finds the file of a foreign position, and makes its registry entry if the file as it is now confirms the position."""
+"""Find the file of a foreign position, and make its registry entry if the file's current content confirms the
+position."""
 
 from __future__ import annotations
 
@@ -60,11 +61,13 @@ class Locator:
                 if _is(position, device, position.inode):
                     return path
         if status is not None and status.st_ino == position.inode:
-            words = f"its device was {position.device} and is {status.st_dev}: after a reboot, or another disk"
+            words = f"its device number was {position.device} and is {status.st_dev} now: a reboot, or another disk"
             raise PositionRefused("another device", words)
         self._refuse_unknown(position)
         if status is not None:
-            words = f"inode {status.st_ino} is at the path now, it was {position.inode}, which is not in the directory"
+            words = (
+                f"the path has inode {status.st_ino} now, not {position.inode}, which is not in the directory either"
+            )
             raise PositionRefused("another file", words, harmless=True)
         raise PositionRefused("file missing", harmless=True)
 
@@ -79,12 +82,12 @@ class Locator:
             return files.popitem()[1]
         self._refuse_unknown(position)
         if _status(position.source) is not None:
-            words = "what is at the path now, and in its directory, has another fingerprint"
+            words = "no file at the path or in its directory has this fingerprint"
             raise PositionRefused("another file", words, harmless=True)
         raise PositionRefused("file missing", harmless=True)
 
     def _refuse_unknown(self, position: Position) -> None:
-        """Raise PositionRefused if something could not be read that may be the file."""
+        """Raise PositionRefused if a file that could not be read may be the one."""
         problems = (
             self._heads.problems.get(position.source),
             *(directory.problem for directory in self._beside(position.source)),
@@ -116,13 +119,18 @@ def _status(path: str) -> os.stat_result | None:
 def _plain_entry(fd: int, path: str, position: Position) -> FileState:
     if is_gzip(fd):
         raise PositionRefused(
-            "compressed", "Filebeat read the bytes of this .gz file as they are, which is not a position in its text"
+            "compressed",
+            "Filebeat read this .gz file without decompressing it, so the position does not refer to the text",
         )
     size, offset = os.fstat(fd).st_size, position.offset
     if size < offset:
-        raise PositionRefused("shorter than the position", f"{size} bytes, the position is {offset}: it was truncated")
+        raise PositionRefused(
+            "shorter than the position", f"{size} bytes, the position is {offset}: the file was truncated"
+        )
     if 0 < offset < size and os.pread(fd, 1, offset - 1) not in LINE_ENDS:
-        raise PositionRefused("rewritten", f"no line ends at the position {offset}, so it is not what Filebeat read")
+        raise PositionRefused(
+            "rewritten", f"no line ends at position {offset}: these are not the bytes that Filebeat read"
+        )
     return replace(_entry(fd, path, offset, size), fingerprint=fingerprint(fd), tail_hash=tail_hash(fd, offset))
 
 
@@ -150,7 +158,7 @@ def _zipped_entry(fd: int, path: str, position: Position) -> FileState:
 
 
 def _entry(fd: int, path: str, offset: int, size: int) -> FileState:
-    """Return an entry that does not know any content yet."""
+    """Return an entry without knowledge of the content yet."""
     status = os.fstat(fd)
     return FileState(
         id=uuid.uuid4().hex,

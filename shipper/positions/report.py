@@ -1,4 +1,4 @@
-"""What `shipper registry import` prints: what became of each position, and at a terminal how far it is."""
+"""Print the output of `shipper registry import`: the result for each position, and the progress at a terminal."""
 
 import sys
 import time
@@ -35,7 +35,7 @@ class Report:
         self.left += not refusal.harmless
 
     def look_at(self, number: int, count: int) -> None:
-        """Show the progress, from time to time: what is read of each file may take long."""
+        """Show the progress from time to time: reading each file may take long."""
         if self._progress is not None and time.monotonic() >= self._due:
             self._due = time.monotonic() + INTERVAL
             self._progress.show(f"{number:,} of {count:,} positions")

@@ -1,4 +1,5 @@
-"""`shipper registry import filebeat`: takes over Filebeat's positions, so that no line is sent twice or missed."""
+"""Implement `shipper registry import filebeat`: take over Filebeat's positions, so that no line is sent twice or
+missed."""
 
 from __future__ import annotations
 
@@ -28,9 +29,9 @@ from log_shipper.shipper.positions.report import Report
 
 ALL_TAKEN = 0
 NOTHING_READ = 1
-SOME_LEFT = 3  # as `run --once`: done, except for what was reported
+SOME_LEFT = 3  # as with `run --once`: done, except for the reported ones
 
-AT_ONCE = 10_000  # entries in one write
+AT_ONCE = 10_000  # entries per write
 
 
 def take_over(
@@ -48,7 +49,7 @@ def take_over(
     with _filebeat_stopped(place):
         registry = read_registry(place)
         if registry.damage:
-            report.print(f"warning: {registry.damage}: the others are taken, and lines may be sent twice")
+            report.print(f"warning: {registry.damage}. The other positions are imported; some lines may be sent twice")
         store = open_alone(directory, files)
         try:
             return _take(registry, store, inputs, Locator(fingerprinting), report, overwrite=overwrite)
@@ -67,7 +68,7 @@ def _take(
 ) -> int:
     located = list(_located(registry, locator, report))
     if not registry.entries:
-        report.print(f"{registry.place}: Filebeat's registry has no entries")
+        report.print(f"{registry.place}: Filebeat's registry is empty")
         return NOTHING_READ
     states = _with_keys(_without_known(_one_a_file(located, report), store, report, overwrite=overwrite), inputs)
     for start in range(0, len(states), AT_ONCE):
@@ -92,8 +93,8 @@ def _located(registry: FilebeatRegistry, locator: Locator, report: Report) -> It
 
 
 def _one_a_file(located: Iterable[tuple[Position, FileState]], report: Report) -> list[FileState]:
-    """Return one entry for each file. Filebeat reads a file once for each input and stream, this shipper once. Of
-    several positions the smallest is taken: some lines are sent again, while with another some would be missed."""
+    """Return one entry per file. Filebeat reads a file once per input and stream, this shipper once. Of several
+    positions the smallest is taken: some lines are sent again, while with another some would be missed."""
     by_file: dict[Inode, list[tuple[Position, FileState]]] = {}
     for position, state in located:
         by_file.setdefault((state.device, state.inode), []).append((position, state))
@@ -103,7 +104,7 @@ def _one_a_file(located: Iterable[tuple[Position, FileState]], report: Report) -
         several.sort(key=lambda entry: (entry[0].unused, entry[1].position))
         states.append(several[0][1])
         for position, state in several[1:]:
-            words = f"{state.position}, taken was {several[0][1].position}"
+            words = f"{state.position}; imported {several[0][1].position}"
             same = state.position == several[0][1].position or position.unused
             report.skip(
                 f"{readable_path(state.path)} ({position.key})", PositionRefused("one of several", words, harmless=same)
@@ -113,7 +114,7 @@ def _one_a_file(located: Iterable[tuple[Position, FileState]], report: Report) -
 
 def _without_known(states: list[FileState], store: Store, report: Report, *, overwrite: bool) -> list[FileState]:
     present = sorted((state for state in store.states.values() if state.ended is None), key=lambda state: state.updated)
-    known = {(state.device, state.inode): state for state in present}  # of several the newest
+    known = {(state.device, state.inode): state for state in present}  # the newest of several
     taken = []
     for state in states:
         ours = known.get((state.device, state.inode))
@@ -123,7 +124,7 @@ def _without_known(states: list[FileState], store: Store, report: Report, *, ove
             # With the same id, what is sent again is recognised as a repeat.
             taken.append(replace(state, id=ours.id, input=ours.input))
         else:
-            words = f"at {ours.position} (file id {ours.id}); --overwrite takes {state.position} instead"
+            words = f"at {ours.position} (file id {ours.id}); use --overwrite to replace it by {state.position}"
             report.skip(readable_path(state.path), PositionRefused("known already", words, harmless=True))
     return taken
 
@@ -162,8 +163,8 @@ def _filebeat_stopped(place: Path) -> Iterator[None]:
         except FileInUse as error:
             holder = "" if error.pid is None else f" (process {error.pid})"
             raise StartError(
-                f"{lock}: Filebeat runs{holder} and would continue past the positions taken here;"
-                " stop it (and keep it from starting again), then import"
+                f"{lock}: Filebeat is running{holder} and would continue past the imported positions; stop it, keep "
+                "it from starting again, and import again"
             ) from error
         if refusal:
             raise refusal

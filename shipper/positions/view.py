@@ -1,4 +1,4 @@
-"""`shipper registry list` and `show`: the content of the registry, for people and for programs. They only read, also
+"""Implement `shipper registry list` and `show`: print the registry, for people and for programs. They only read, even
 while an agent runs."""
 
 import os
@@ -21,7 +21,7 @@ UNITS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
 
 
 def list_registry(directory: Path, *, as_json: bool) -> None:
-    """Print one line for each entry. Raises RegistryError, OSError."""
+    """Print one line per entry. Raises RegistryError, OSError."""
     states = in_order(read(directory).values())
     if as_json:
         print_json(states)
@@ -31,12 +31,12 @@ def list_registry(directory: Path, *, as_json: bool) -> None:
     for row in rows:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())  # noqa: T201
     if not states:
-        known = directory.exists()
-        print(f"no files in {directory}" if known else f"no files: the shipper has not run yet, {directory} is missing")  # noqa: T201
+        unused = f"no files: the shipper has not run yet ({directory} is missing)"
+        print(f"no files in {directory}" if directory.exists() else unused)  # noqa: T201
 
 
 def show_entry(directory: Path, name: str, *, as_json: bool) -> None:
-    """Print the entry with this file id, or all entries of this path, or of the only one with this end. Raises
+    """Print the entry with this file id, or all entries of this path, or of the only path that ends like this. Raises
     StartError, RegistryError, OSError."""
     states = entries_of(read(directory), name, by_end=True)
     if as_json:
@@ -50,8 +50,8 @@ def in_order(states: Iterable[FileState]) -> list[FileState]:
 
 
 def entries_of(states: dict[str, FileState], name: str, *, by_end: bool = False) -> list[FileState]:
-    """Return the entry with this file id, or all entries of this path, which may be relative or a link, `by_end`: or
-    the end of the only path that has it. Raises StartError if there is none."""
+    """Return the entry with this file id, or all entries of this path, which may be relative or a link; with `by_end`,
+    also those of the only path that ends like this. Raises StartError if there is none."""
     if name in states:
         return [states[name]]
     paths = {name, os.path.abspath(name), os.path.realpath(name)}
@@ -59,13 +59,15 @@ def entries_of(states: dict[str, FileState], name: str, *, by_end: bool = False)
     if ends and not paths & {state.path for state in states.values()}:
         if len(ends) > 1:
             listed = ", ".join(visible(readable_path(path)) for path in sorted(ends))
-            raise StartError(f"{visible(readable_path(name))}: several paths end so: {listed}; name one of them")
+            raise StartError(
+                f"{visible(readable_path(name))}: several paths end like this: {listed}; give one of them in full"
+            )
         paths = ends
     matching = in_order(state for state in states.values() if state.path in paths)
     if not matching:
         raise StartError(
-            f"{visible(readable_path(name))}: the registry has no entry with this path or file id;"
-            " `shipper registry list` shows all entries"
+            f"{visible(readable_path(name))}: no registry entry with this path or file id; list all entries with "
+            "`shipper registry list`"
         )
     return matching
 
@@ -87,8 +89,8 @@ def _row(state: FileState) -> tuple[str, ...]:
 
 
 def size_now(state: FileState) -> int:
-    """Return the file's size now if the path is still this file, else the size that was seen last; of a .gz, the
-    decompressed bytes that were seen, which cannot be derived from the file's own size."""
+    """Return the file's current size if the path is still this file, else the last known one; of a .gz, the
+    decompressed bytes read so far, which cannot be derived from the file's size."""
     try:
         status = os.stat(state.path)
     except OSError:
@@ -97,7 +99,7 @@ def size_now(state: FileState) -> int:
         return state.size_seen
     if status.st_size <= state.position:
         return status.st_size
-    with opened_plain(state.path) as file:  # NULs at the end are not content, so they are not counted as behind
+    with opened_plain(state.path) as file:  # padding is not content, so it does not count as behind
         return status.st_size if file is None else max(file.size, state.position)
 
 
@@ -127,7 +129,7 @@ def duration(seconds: float) -> str:
 
 
 def describe(state: FileState) -> str:
-    """Return an entry in words."""
+    """Return the entry as text."""
     lines = [
         ("file id", state.id),
         ("position", f"{state.position:,} of {size_now(state):,} bytes: {_progress(state)}"),
@@ -138,7 +140,7 @@ def describe(state: FileState) -> str:
         ("ended", _ending(state)),
         ("kept", _keeping(state)),
         ("cuts", _cuts(state)),
-        ("continues in", f"file id {state.continues_in}: the last message ends there" if state.continues_in else ""),
+        ("continues in", f"file id {state.continues_in}, with the last message" if state.continues_in else ""),
         ("compressed", f"{state.compressed:,} bytes, read to the end of their content" if state.compressed else ""),
         ("confirmed by", _confirmation(state)),
     ]
@@ -147,18 +149,18 @@ def describe(state: FileState) -> str:
 
 def _progress(state: FileState) -> str:
     if state.ended:
-        return "no more is read of it"
+        return "reading has ended"
     left = behind(state)
-    return f"{left:,} are not acknowledged yet" if left else "all acknowledged"
+    return f"{left:,} not acknowledged yet" if left else "all acknowledged"
 
 
 def _place(state: FileState) -> str:
     try:
         status = os.stat(state.path)
     except FileNotFoundError:
-        return "there is no file at this path now"
+        return "no file at this path now"
     except OSError as error:
-        return f"the path cannot be read: {error.strerror}"
+        return f"cannot access the path: {error.strerror}"
     if (status.st_dev, status.st_ino) == (state.device, state.inode):
         return "the file at this path now"
     return f"another file is at this path now (device {status.st_dev}, inode {status.st_ino})"
@@ -171,7 +173,7 @@ def _moment(seconds: float) -> str:
 def _ending(state: FileState) -> str:
     if state.ended is None:
         return ""
-    return f"{state.ended}: what is at its path or inode now is another file; kept to recognise a copy or a .gz of it"
+    return f"{state.ended}: another file has its path or inode now; kept to recognise a copy or a .gz of it"
 
 
 def _keeping(state: FileState) -> str:
@@ -179,16 +181,14 @@ def _keeping(state: FileState) -> str:
         return "as long as the file exists"
     left = state.updated + state.ttl - time.time()
     when = f"in {duration(left)}" if left > 0 else "at the next clean-up"
-    return f"until {_moment(state.updated + state.ttl)} (ttl {duration(state.ttl)}): may be forgotten {when}"
+    return f"until {_moment(state.updated + state.ttl)} (ttl {duration(state.ttl)}): removed {when} at the earliest"
 
 
 def _cuts(state: FileState) -> str:
     if not state.cuts:
         return ""
     places = ", ".join(f"{cut:,}" for cut in state.cuts)
-    return (
-        f"{places}: a message was ended there by its timeout or by --once, and every later reading ends one there too"
-    )
+    return f"{places}: messages ended there by a timeout or --once; later readings end them there too"
 
 
 def _confirmation(state: FileState) -> str:

@@ -227,4 +227,4 @@ def test_a_paused_partition_gives_nothing_until_it_is_resumed(group: Group) -> N
 
 
 def test_a_topic_has_an_id(group: Group) -> None:
-    assert group.topic_lookup.of([group.place[0]])[group.place[0]]
+    assert group.topic_lookup.look_up([group.place[0]])[group.place[0]]

@@ -33,7 +33,7 @@ def output_topics(hosts: tuple[str, ...], topic: str) -> bool:
 
 def input_topics(hosts: tuple[str, ...], topic: str) -> bool:
     config = KafkaInputConfig(id="relay", hosts=hosts, topics=(topic,), group_id="group")
-    return input_client.clients(config).topic_lookup().of([topic])[topic].exists
+    return input_client.clients(config).topic_lookup().look_up([topic])[topic].exists
 
 
 def sink_topics(hosts: tuple[str, ...], topic: str) -> bool:

@@ -112,7 +112,7 @@ def test_letters_wait_for_a_broker_that_hangs_and_a_signal_is_heard(
         agent.append(*messages)
         agent.await_log(refusal)
         expect_soon(SOON, stop)
-    assert "stopped before everything was acknowledged" in agent.log
+    assert "stopped with unacknowledged events" in agent.log
     (state,) = read(agent.data / "registry").values()
     assert state.position == len("first\n")
     agent.settings["shipper.shutdown_timeout"] = "30s"

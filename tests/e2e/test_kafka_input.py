@@ -156,7 +156,7 @@ def test_a_group_that_begins_at_the_end_reads_new_partitions_from_their_first_re
     }
     relay.output = {"delivery": delivery}
     relay.start()
-    relay.await_log("gives it partitions")
+    relay.await_log("assigned partitions")
     numbers.write(1000)
     numbers.await_all()
     if is_made_again:

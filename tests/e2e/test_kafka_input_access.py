@@ -105,7 +105,7 @@ class Access:
         self.write("a record", "another one")
         self.target.await_message("a record")
         self.target.await_message("another one")
-        self.agent.await_log("is read again")
+        self.agent.await_log(": reading kafka ")
         assert self.agent.stop() == 0
 
     def close(self) -> None:
@@ -136,7 +136,7 @@ def test_a_wrong_password_is_reported_and_the_right_one_is_taken(access: Access)
     access.add_user("another one")
     access.allow_all()
     access.agent.start()
-    access.expect_refusal("the broker refuses to let the user in; check username, password and sasl.mechanism")
+    access.expect_refusal("authentication failed; check username, password and sasl.mechanism")
     access.add_user()
     access.expect_recovery()
 
@@ -148,7 +148,7 @@ def test_a_user_who_may_not_read_the_topic_is_reported_and_the_right_is_taken(ac
     if first == "describe":
         access.allow(DESCRIBE, ResourceType.TOPIC)
     access.agent.start()
-    access.expect_refusal(f"the user may not read the topic {access.source}; allow it to Read and Describe")
+    access.expect_refusal(f"no permission to read topic {access.source}; allow the user Read and Describe on it")
     access.allow(READ, ResourceType.TOPIC)
     access.expect_recovery()
 
@@ -157,7 +157,7 @@ def test_a_user_who_may_not_be_in_the_group_is_reported_and_the_right_is_taken(a
     access.add_user()
     access.allow(READ, ResourceType.TOPIC)
     access.agent.start()
-    access.expect_refusal(f"the user may not be in the group {access.group}; allow it to Read the group")
+    access.expect_refusal(f"no permission to join group {access.group}; allow the user Read on it")
     access.allow(READ, ResourceType.GROUP)
     access.expect_recovery()
 
@@ -172,12 +172,12 @@ def test_a_certificate_of_another_authority_is_reported_and_the_right_authority_
     reload = {"certificate_reload.reload_interval": "200ms"}
     access.agent.options["ssl"] = {"certificate_authorities": [str(authorities)], **reload}
     access.agent.start()
-    access.expect_refusal(f"TLS fails at {broker.secure}; check ssl.certificate_authorities")
+    access.expect_refusal(f"TLS handshake failed at {broker.secure}; check ssl.certificate_authorities")
     broker.authority.cert_pem.write_to_path(authorities)
     access.expect_recovery()
 
 
-GIVEN = "gives it partitions"
+GIVEN = "assigned partitions"
 
 
 def test_a_static_member_that_restarts_moves_no_partition(access: Access) -> None:
@@ -210,7 +210,7 @@ def test_two_members_with_one_instance_id_are_reported(access: Access) -> None:
         agent.start()
         agent.await_log(GIVEN)
     access.expect_refusal(
-        f"another member of the group {access.group} has the same group_instance_id; give each its own"
+        f"another member of group {access.group} has the same group_instance_id; give each member its own"
     )
     access.write("one", "two")
     access.target.await_message("two")

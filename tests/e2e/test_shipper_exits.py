@@ -38,7 +38,7 @@ def test_once_exits_1_for_a_glob_that_matches_nothing_and_delivers_all_else(agen
     assert agent.once() == 1
 
     topic.expect(agent.path)
-    assert f"not finished: {nothing}: no file matches it" in agent.log
+    assert f"not finished: {nothing}: matches no file" in agent.log
 
 
 def test_once_exits_1_for_a_file_without_permission_and_delivers_all_else(agent: Agent, topic: Topic) -> None:
@@ -138,7 +138,7 @@ def test_sigterm_without_a_broker_ends_after_the_shutdown_timeout_and_logs_what_
             return time.monotonic() - began
 
         expect_soon(4, stop)
-    assert "stopped before everything was acknowledged: what is not is sent again after the next start" in agent.log
+    assert "stopped with unacknowledged events; they will be sent again after the next start" in agent.log
 
     assert agent.once() == 0
     topic.expect(agent.path)

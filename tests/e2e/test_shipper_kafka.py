@@ -135,7 +135,7 @@ def test_a_file_that_only_appears_later_is_found(agent: Agent, topic: Topic) -> 
     late = agent.logs / "deep" / "late.log"
     agent.configure([str(agent.logs / "*" / "*.log")])
     agent.start()
-    agent.await_log("no file matches it")
+    agent.await_log("matches no file")
 
     late.parent.mkdir()
     agent.append("here it is", path=late)

@@ -92,7 +92,7 @@ class Run:
             break
 
     def check(self, files: CrashingFiles) -> None:
-        """A start finds all that is on disk, in order, and reports no loss."""
+        """Check that a start finds everything on disk, in order, and reports no loss."""
         for written in (self.removed, self.returned):  # the registry may know this later
             self._check(files.killed(), written)
 

@@ -121,7 +121,7 @@ class Run:
         self._unsaved, self._is_refused = Step(), False
 
     def allowed(self, *, killed: bool = False) -> list[dict[str, int]]:
-        """What may be there after a power failure, or after the process was killed."""
+        """Return what may exist after a power failure, or after the process was killed."""
         return self.history[self.written if killed else self.returned :]
 
 

@@ -22,7 +22,7 @@ RECENT = {name: FileState(name, "/logs/a", 1, 2, position=99) for name in ("1", 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    """A registry whose process was killed: some entries were flushed, and some changes are in the log alone."""
+    """Return a registry whose process was killed: some entries were flushed, and some changes are in the log alone."""
     place = tmp_path_factory.mktemp("registry")
     with closing(Store.open(place, DiskFiles())) as store:
         store.write(list(FLUSHED.values()))

@@ -23,7 +23,7 @@ UNPRIVILEGED_USER = 65534  # nobody
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    """A registry with one entry."""
+    """Return a registry with one entry."""
     place = tmp_path / "data" / "registry"
     store = Store.open(place, DiskFiles())
     store.write([A])

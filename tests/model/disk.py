@@ -61,7 +61,7 @@ class Disk:
         return self.unseen.cuts(is_running=self._lab.app is not None)
 
     def exists(self, life: Life) -> bool:
-        """True if a file has this content, under any name: also where no path of the input leads."""
+        """Return True if a file has this content, under any name: also where no path of the input leads."""
         directories = (self._logs, self._logs / "sub", self._outside, self._targets, *self._releases)
         existing = {path.stat().st_ino for directory in directories for path in directory.iterdir() if path.exists()}
         return bool(life.inodes_now & existing)
@@ -204,7 +204,7 @@ class Disk:
         return inode
 
     def copy(self, name: str) -> None:
-        """A copy of a file that is written to afterwards; a slow copytruncate if a truncation follows."""
+        """Copy a file that is written to afterwards; a slow copytruncate if a truncation follows."""
         path = self._path(name)
         if path.exists():
             life = self.lives.current(path.stat().st_ino)

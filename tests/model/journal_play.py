@@ -27,7 +27,7 @@ FAR = 100_000.0  # seconds after the first entry at which a program begins: no e
 
 
 def play(program: JournalProgram) -> None:
-    """Raises Wrong, with the program."""
+    """Play the program. Raises Wrong, with the program."""
     player = Player(program)
     try:
         player.play()
@@ -101,7 +101,7 @@ class Player:
             )
             context = source_context(self._registrar, self._clock, self._metrics)
             self._host = host = MemoryHost(self._disk)
-            self._feed = JournaldFeed(feed_input, context, entries.of("sys"), host)
+            self._feed = JournaldFeed(feed_input, context, entries.entries_of("sys"), host)
         return self._life
 
     def _log(self, name: str, count: int, delay: float) -> None:

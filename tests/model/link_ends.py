@@ -18,7 +18,7 @@ class LinkEnds:
         self._unseen = 0  # targets since then, of which the last one is there
 
     def changed(self) -> None:
-        """A link leads elsewhere: the agent may have no watch there yet."""
+        """Note that a link leads elsewhere: the agent may have no watch there yet."""
         self._is_settled = False
         self._unseen = 0
 
@@ -27,7 +27,7 @@ class LinkEnds:
             self._unseen += times
 
     def agent_ran(self, pauses: tuple[float, ...]) -> bool:
-        """True if it ran long enough to have opened what is there."""
+        """Return True if it ran long enough to have opened what is there."""
         self.missed += max(self._unseen - 1, 0) if self._is_settled and len(pauses) > 0 else 0
         self._unseen = 0
         self._is_settled = len(pauses) >= LOOKS and min(pauses) >= 0.02 and sum(pauses) >= ENOUGH

@@ -65,7 +65,7 @@ class Life:
             self.owed = len(self.content) if is_open else self.handed
 
     def agent_ended(self, *, killed: bool) -> None:
-        """A life that no process has open and no path leads to can never be read again."""
+        """Note a life that no process has open and no path leads to: it can never be read again."""
         if killed:
             self.handed = self.arrived
         if self.owed is not None:
@@ -95,7 +95,7 @@ class Lives:
         self._by_inode.setdefault(inode, []).append(life)
 
     def inode_was_reused(self, inode: int) -> None:
-        """The inode belongs to another file now."""
+        """Note that the inode belongs to another file now."""
         for life in self._by_inode.get(inode, ()):
             life.inodes_now.discard(inode)
 

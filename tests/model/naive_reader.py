@@ -71,7 +71,7 @@ def _continues(group: list[Message], line: Message, rule: MultilineConfig) -> bo
 
 
 def _is_whole(group: list[Message], rule: MultilineConfig) -> bool:
-    """True if that is known before the next line is read."""
+    """Return True if that is known before the next line is read."""
     if rule.type == "count":
         return len(group) == rule.count_lines
     known = rule.type == "while_pattern" or (rule.match == "before" and rule.flush_pattern is None)
@@ -83,7 +83,8 @@ def _is_joined(line: Message, rule: MultilineConfig) -> bool:
 
 
 def _matches(pattern: str, line: Message) -> bool:
-    """True if RE2 would match. In Python `$` also matches before a final newline, which a joined message may have."""
+    """Return True if RE2 would match. In Python `$` also matches before a final newline, which a joined message may
+    have."""
     return re.search(pattern.replace("$", r"\Z"), line.text, re.ASCII) is not None
 
 

@@ -49,7 +49,8 @@ def _directory(where: str | None) -> tempfile.TemporaryDirectory[str]:
 
 
 def play(program: Program) -> None:
-    """Raises Wrong, with the program, when something is missing, repeated, out of order or lost without a log line."""
+    """Play the program. Raises Wrong, with the program, when something is missing, repeated, out of order or lost
+    without a log line."""
     # In memory where there is such a directory: an fsync that takes 10 ms would be most of the time. But there no inode
     # is used again, so the files of some programs are where they are by default.
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None

@@ -181,7 +181,7 @@ def _name(dice: random.Random) -> str:
 
 
 def _any(dice: random.Random) -> tuple[str, int]:
-    """A name and a generation: 0 is the file that is written to, 1 the youngest rotated one."""
+    """Return a name and a generation: 0 is the file that is written to, 1 the youngest rotated one."""
     return _name(dice), dice.choice([0, 1, 1, 2, 3])
 
 

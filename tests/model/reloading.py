@@ -63,7 +63,7 @@ class ReloadingLab(Lab):
         return is_requested
 
     def make_input(self, name: str, pattern: str, **options: Any) -> InputConfig:
-        """Return an input of files in the directory of the Lab."""
+        """Return an input of files in the Lab's directory."""
         (first,) = super()._config().file_inputs
         return replace(first, **{"id": name, "paths": (f"{self.logs}/{pattern}",), **options})
 

@@ -65,7 +65,8 @@ class Program:
         lab.kill()
 
     def _check_order(self) -> None:
-        """What arrives in one life is in the order in which it was put; events of a batch are side by side."""
+        """Check that what arrives in one life is in the order in which it was put; events of a batch are side by
+        side."""
         numbers = [int(text) for text in self.lab.arrived]
         assert numbers == sorted(numbers)
 

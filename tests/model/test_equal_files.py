@@ -168,7 +168,7 @@ def test_of_two_files_that_were_restored_with_the_time_of_a_deleted_one_that_wit
 
 
 def test_a_closed_file_that_was_replaced_by_one_as_long_and_as_old_and_with_its_inode_is_shipped(lab: Lab) -> None:
-    """rsync -t and cp -p restore a backup, in which something was corrected, with its time."""
+    """A backup in which something was corrected is restored with its time by rsync -t and cp -p."""
     place(lab, "app.log", "one\ntwo\n")
     lab.start()
     lab.wait_until(lambda: len(lab.arrived) == 2)

@@ -16,7 +16,7 @@ from log_shipper.shipper.inputs.kafka.feed import group_offset
 from log_shipper.shipper.inputs.kafka.offset_metadata import OffsetMetadata
 from log_shipper.shipper.inputs.kafka.options import RebalanceConfig
 from log_shipper.shipper.inputs.kafka.partition import Partition, Place
-from log_shipper.shipper.inputs.kafka.starts import Start
+from log_shipper.shipper.inputs.kafka.starts import StartOffset
 from log_shipper.shipper.inputs.staging import Staging
 from log_shipper.shipper.parsers.container import ContainerConfig
 from log_shipper.shipper.parsers.multiline import MultilineConfig
@@ -69,14 +69,14 @@ class Seat(MemberLab):
         self.staging = Staging()
         if self.is_transactional:
             self.commits = False
-            self.stage = lambda partition: self.staging.of(partial(group_offset, self, partition))
+            self.stage = lambda partition: self.staging.stage_for(partial(group_offset, self, partition))
         self.begin()
         self.own = self.topics.consumers[-1]
 
     def metadata(self) -> object:
         return self.session.rebalances.metadata
 
-    def _partition(self, start: Start) -> Partition:
+    def _partition(self, start: StartOffset) -> Partition:
         partition = super()._partition(start)
         partition.settled = Patience(self)  # type: ignore[assignment]  # the part of an event that is used
         return partition

@@ -168,7 +168,7 @@ def topic_of(text: str) -> str | None:
 
 
 def in_topic(journal: Sequence[tuple[str, str, str]], names: Collection[str], name: str) -> list[tuple[str, str, str]]:
-    """What happened to the records of one topic: only these have an order."""
+    """Return what happened to the records of one topic: only these have an order."""
     if names == {"logs"}:
         return list(journal)
     return [entry for entry in journal if topic_of(json.loads(entry[2])["message"]) == name]

@@ -93,7 +93,7 @@ def shape(request: pytest.FixtureRequest) -> Shape:
 
 
 def among(shape: Shape, directory: Path, files: int) -> CountedLab:
-    """An agent that has read one file and found the others to be as the shape has them."""
+    """Return an agent that has read one file and found the others to be as the shape has them."""
     directory.mkdir()
     lab = CountedLab(directory)
     (lab.logs / "other.log").write_text("first\n")
@@ -185,7 +185,6 @@ def test_a_scan_hardly_looks_at_the_files_that_wait(tmp_path: Path) -> None:
 def test_a_long_step_makes_progress_from_file_to_file(tmp_path: Path, seconds: float, times: int) -> None:
     """However many files there are, and however slow their file system is, the watchdog hears of the next one. `times`:
     for each of them, as each look at it may take long."""
-
     counts = []
     for files in (FEW, MANY):
         (tmp_path / f"{files}").mkdir()

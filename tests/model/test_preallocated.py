@@ -62,7 +62,7 @@ def appender(lab: UserLab) -> Iterator[Appender]:
 
 
 def is_open(lab: UserLab) -> bool:
-    """True if the agent has the file open; the test's own process maps it, too."""
+    """Return True if the agent has the file open; the test's own process maps it, too."""
     return bool(lab.crawler.running)
 
 

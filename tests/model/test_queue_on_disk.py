@@ -22,7 +22,7 @@ from tests.model.seeds import seeds
 
 
 def stand_still(lab: Lab) -> None:
-    """The destination takes nothing, for long. What is to be written then is on disk, however slow it is."""
+    """Block the destination for long. What is to be written then is on disk, however slow it is."""
     for _ in range(30):
         lab.step(seconds=0.2, wait=0.002)
         lab.wait_until(lambda: is_written(lab), seconds=0)
@@ -30,7 +30,7 @@ def stand_still(lab: Lab) -> None:
 
 
 def is_written(lab: Lab) -> bool:
-    """True if nothing waits to be written, or for what waits there is no room."""
+    """Return True if nothing waits to be written, or for what waits there is no room."""
     pipeline = lab.running.pipeline
     figures = None if pipeline.disk is None else pipeline.disk.figures()
     return not pipeline.is_writing or (figures is not None and (figures.is_full or bool(figures.problem)))

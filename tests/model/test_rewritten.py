@@ -28,7 +28,7 @@ def rewritten(kind: str, filling: int = 0) -> str:
 
 
 def overwrite(lab: Lab, name: str, content: str) -> None:
-    """The agent does not run meanwhile."""
+    """Stop the agent meanwhile."""
     (lab.logs / name).write_text(content)
 
 

@@ -148,7 +148,7 @@ def test_a_message_that_lies_across_a_rotation_comes_out_whole(lab: Lab) -> None
 
 
 def rotate_within_a_message(lab: Lab, continuation: str) -> None:
-    """Rotate a.log behind the first lines of a pending message, "one\\n +\\n"; the new file has its continuation."""
+    """Rotate a.log after the first two lines of a pending message; the new file has its continuation."""
     lab.parsers = (multiline(r"^\s"),)
     lab.append("a.log", "one\n +\n")
     lab.start()
@@ -320,4 +320,4 @@ def test_what_a_copy_lacks_of_the_file_that_is_then_truncated_is_counted(
     lab.scan()
     assert lab.messages[-1] == "copied"
     assert lab.running.metrics.bytes_lost == len("after the copy\n")
-    assert "except the last 15, which the copy does not have: they may be lost" in caplog.text
+    assert "except the last 15, which are not in the copy and may be lost" in caplog.text

@@ -18,7 +18,7 @@ class Unseen:
         self._cut_unsaved.append((life, inode))
 
     def cuts(self, *, is_running: bool) -> list[tuple[Life, int]]:
-        """An agent that does not run has forgotten what it did not save."""
+        """Forget what a stopped agent did not save."""
         return self._cut if is_running else self._cut_unsaved
 
     def agent_looked(self) -> None:
@@ -26,7 +26,7 @@ class Unseen:
         self.copies.clear()
 
     def agent_was_killed(self) -> None:
-        """It has forgotten what it did not save."""
+        """Forget what was not saved."""
         self._cut = self._cut_unsaved[:]
 
     def agent_saved(self) -> None:

@@ -57,7 +57,7 @@ class UserLab(Lab):
         os.utime(self.logs / name, (then, then))
 
     def saved(self) -> list[FileState]:
-        """The registry as it is on disk when the agent was stopped now; it runs on as the next life."""
+        """Return the registry as it is on disk when the agent was stopped now; it runs on as the next life."""
         self.stop()
         return list(read(self.data / "registry").values())
 

@@ -60,7 +60,7 @@ class Verdict:
         return bool(new)
 
     def _is_unknown(self, life: Life) -> bool:
-        """True if nothing of it is acknowledged, so that nothing can be proven of a copy of it (relation.py)."""
+        """Return True if nothing of it is acknowledged, so that nothing can be proven of a copy of it (relation.py)."""
         ids = [file_id for file_id, received in self.ids.items() if received.life is life]
         states = dict(read(self._lab.data / "registry"))
         if self._lab.app is not None:
@@ -159,7 +159,7 @@ class Verdict:
         return self._continuations[life][0] if life in self._continuations else 0
 
     def _is_split(self, life: Life) -> bool:
-        """True if the life may be read from its start after a kill, without the message that continues in it.
+        """Return True if the life may be read from its start after a kill, without the message that continues in it.
 
         One of the files before it that have the rest is gone, so that the agent cannot read that message again; or the
         message continued in a copy of this file; or nothing could be proven of one of them, so that this is a new file.
@@ -171,7 +171,7 @@ class Verdict:
         return unreadable or life.unknown or bool(self._lives.twins(life))
 
     def _was_another(self, received: Received) -> bool:
-        """True if only the header came under this id, and an earlier life of the file had the same header."""
+        """Return True if only the header came under this id, and an earlier life of the file had the same header."""
         end = max((offset + length for offset, (length, _) in received.messages.items()), default=0)
         if not self._header or end > len(self._header):
             return False
@@ -186,7 +186,7 @@ class Verdict:
         return False
 
     def _may_differ(self, life: Life, again: Arrived) -> bool:
-        """True if another message at the same offset is allowed.
+        """Return True if another message at the same offset is allowed.
 
         After a kill the agent does not know what was sent behind the saved position: bytes that were altered there
         without a change of the file's time are taken for the old ones.
@@ -197,7 +197,7 @@ class Verdict:
         return self.killed and any(twin.altered for twin in [life, *self._lives.twins(life)])
 
     def _lost_its_continuation(self, life: Life, again: Arrived) -> bool:
-        """True if the message was split by a rotation and can be read again only in part.
+        """Return True if the message was split by a rotation and can be read again only in part.
 
         The file with its last lines is deleted. Or nothing of that file was acknowledged, and it is a copy by now, of
         which nothing can be proven.
@@ -240,10 +240,11 @@ class Verdict:
         return parts
 
     def _followers(self, lives: list[Life]) -> Iterator[Life]:
-        """Yield the lives that were written where the last of these was, next after it; and behind those of which the
-        agent cannot know: they were gone when it looked, or had another log's name, or are in a copy that nothing shows
-        to be one. (Any life was taken for the continuation before, so a message that was joined with a line of another
-        file was never noticed.)"""
+        """Yield the lives written next at the place of the last of these, and after those unknown to the agent.
+
+        Unknown lives were missing when it looked, had another log's name, or are in a copy that cannot be recognised.
+        Any other life is not the continuation: a message joined with a line of another file must be noticed.
+        """
         roots = [life.root for life in (lives[-1], lives[-1].replaces) if life is not None]
         for following in self._lives.all:
             before = [following.follows, following.replaces and following.replaces.follows]

@@ -1,4 +1,4 @@
-"""`type: dead_letter`: sends dead letters again."""
+"""Define the options of `type: dead_letter`, which sends dead letters again."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -13,20 +13,20 @@ from log_shipper.shipper.options.inputs import EveryInput
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeadLetterInput(FeedConfig):
-    """`ids`: of the letters that are sent; all when empty."""
+    """The options of the input. `ids`: of the letters to send; all when empty."""
 
     since: ClassVar = "0.2"
     type: str = field(default="dead_letter", metadata={"doc": "The input type."})
     path: str = field(
         metadata={
-            "doc": "The directory with the dead letters: path.data of this agent (`${path.data}`), or of another one.",
+            "doc": "Directory with the dead letters: path.data of this agent (`${path.data}`) or of another one.",
             "check": not_blank,
         }
     )
     interval: Duration = field(
         default=600.0,
         metadata={
-            "doc": "How often the letters that are there are sent again, also those that were refused again meanwhile.",
+            "doc": "How often all dead letters are sent again, including those that were rejected again.",
             "min": 1,
         },
     )
@@ -40,4 +40,4 @@ class DeadLetterInput(FeedConfig):
         for option in dataclasses.fields(EveryInput):
             default = option.default if option.default_factory is dataclasses.MISSING else option.default_factory()
             if option.name != "enabled" and getattr(self, option.name) != default:
-                yield option.name, "is not applied: letters are sent as they were; remove it"
+                yield option.name, "is not supported: dead letters are sent unchanged; remove it"

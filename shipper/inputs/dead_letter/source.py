@@ -1,4 +1,5 @@
-"""Sends the letters of a directory in rounds: the next one begins when all of this one are settled, and noted."""
+"""Send the letters of a directory in rounds: the next one begins when all letters of this one are settled, and
+noted."""
 
 import logging
 from collections import deque
@@ -25,15 +26,15 @@ logger = logging.getLogger(__name__)
 NEVER = float("inf")
 RETRY_SECONDS = 10.0
 IN_USE_RETRY = 0.02  # while another process writes to the file, or sends its letters
-PATIENCE = 10.0  # seconds that it may do so, with `--once`
+PATIENCE = 10.0  # seconds for which it may do so, with `--once`
 
 
 class DeadLetterSource:
-    """Used by the reading thread, but for `status`. With `once` it raises OSError where letters cannot be read or
-    noted."""
+    """The source of dead letters. Used by the reading thread, except `status`. With `once` it raises OSError if letters
+    cannot be read or noted."""
 
     def __init__(self, feed_input: FeedInput, context: SourceContext, states: Sequence[FileState]) -> None:
-        """Raises StartError."""
+        """Open the directory. Raises StartError."""
         config = feed_input.config
         assert isinstance(config, DeadLetterInput)
         self._input, self._config, self._context, self._clock = feed_input, config, context, feed_input.clock
@@ -44,7 +45,7 @@ class DeadLetterSource:
         state_id = xxh3_64_hexdigest(f"dead letters of {feed_input.id}".encode())
         new = FileState(state_id, config.path, 0, 0, input=feed_input.id, kind="dead_letter")
         self._state = next((state for state in states if state.id == state_id), new)
-        # An entry must be on disk before it is in a transaction: one that the registry does not know is ignored there.
+        # An entry must be on disk before it is in a transaction: an unknown one is ignored there.
         self._ticket: SaveTicket | None = None
         self._stage = None
         if feed_input.stage is not None:
@@ -54,7 +55,7 @@ class DeadLetterSource:
         self._rounds: Iterator[list[StoredLetter]] | None = None
         self._ready: deque[Batch] = deque()
         self._open = 0  # letters
-        self._bytes = 0  # of theirs
+        self._bytes = 0  # of these letters
         self._settled: list[str] = []
         self._staged: dict[str, None] = {}  # letters of this round that are in transactions
         self._due = self._began = self._clock.monotonic()
@@ -100,7 +101,7 @@ class DeadLetterSource:
         )
 
     def stop(self) -> None:
-        """Give no more. What was given is noted by later steps."""
+        """Give no more letters. Later steps note those that were given."""
         if self._is_stopped:
             return
         self._is_stopped = True
@@ -120,7 +121,7 @@ class DeadLetterSource:
         return self._context.pipeline.takes_more(self._ready[0].source)
 
     def _advance(self) -> None:
-        """Raises OSError."""
+        """Note the settled letters, and finish the round. Raises OSError."""
         if self._ticket is not None and not self._ticket.done:
             return  # the registrar wakes the loop
         resending = self._resending = self._resending or self._begin()
@@ -138,7 +139,7 @@ class DeadLetterSource:
             self._open = len(letters)
 
     def _begin(self) -> Resending | None:
-        """Return what sends the letters; None if there are none, for which nothing is written."""
+        """Return the delivery of the letters; None if there are none, for which nothing is written."""
         if not self._box.files():
             return None
         wanted = self._config.ids
@@ -167,7 +168,7 @@ class DeadLetterSource:
         self._rounds = None
         problem = f"{error.filename}: {error.strerror}"
         if problem != self._problem and not passes:
-            logger.error("input %s: letters are not sent: %s; retried until it works", self._input.id, problem)
+            logger.error("input %s: cannot send dead letters: %s; retrying until it succeeds", self._input.id, problem)
         self._problem = problem
         self._due = now + (IN_USE_RETRY if passes else RETRY_SECONDS)
 
@@ -187,10 +188,10 @@ class DeadLetterSource:
         self._settled.append(letter_id)
 
     def _noted(self, _: int) -> FileState:
-        """Return the entry that a transaction has: the letters of this round that are sent once it is committed."""
+        """Return the entry for a transaction: the letters of this round that are sent once it is committed."""
         ids = " ".join(self._staged)
         if ids != self._state.cursor:
-            position = self._state.position + 1  # the entry that is further counts at the next start
+            position = self._state.position + 1  # the more advanced entry counts at the next start
             now = self._clock.time()
             self._state = replace(self._state, position=position, cursor=ids, updated=now)
         return self._state

@@ -1,4 +1,4 @@
-"""Finds the files of the inputs, opens, reads and closes them, as the table in lifecycle/transitions.py has it."""
+"""Run the inputs of files: find, open, read and close files, following the table in lifecycle/transitions.py."""
 
 import logging
 from collections import Counter
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from log_shipper.shipper.errors import Truncated
 from log_shipper.shipper.event import Batch
-from log_shipper.shipper.inputs.base import SourceContext, SourceStatus, each
+from log_shipper.shipper.inputs.base import SourceContext, SourceStatus, with_progress
 from log_shipper.shipper.inputs.files.discovery.problems import Problems
 from log_shipper.shipper.inputs.files.discovery.scanner import ScannedFile
 from log_shipper.shipper.inputs.files.discovery.spec import Candidate, FileKey, key_of
@@ -25,9 +25,9 @@ from log_shipper.shipper.inputs.files.lifecycle.intake import Intake
 from log_shipper.shipper.inputs.files.lifecycle.last_reading import LastReading
 from log_shipper.shipper.inputs.files.lifecycle.open_files import OpenFiles
 from log_shipper.shipper.inputs.files.lifecycle.resolver import FileResolver, Identity
-from log_shipper.shipper.inputs.files.lifecycle.starting import HarvesterStarter, Ignoring, OpenLimits
-from log_shipper.shipper.inputs.files.lifecycle.touches import Touches
-from log_shipper.shipper.inputs.files.lifecycle.transitions import Effect, Failed, after, moved, to_open
+from log_shipper.shipper.inputs.files.lifecycle.starting import HarvesterStarter, IgnoreRules, OpenLimits
+from log_shipper.shipper.inputs.files.lifecycle.touches import TouchedFiles
+from log_shipper.shipper.inputs.files.lifecycle.transitions import Effect, Failed, find_moved, next_state, to_open
 from log_shipper.shipper.inputs.files.lifecycle.unopened import report_unopened
 from log_shipper.shipper.inputs.files.reading.batch_reader import BatchReader, ReadError, ReadHooks
 from log_shipper.shipper.inputs.files.reading.factory import ActiveInputs, Input
@@ -44,12 +44,12 @@ logger = logging.getLogger(__name__)
 @dataclass(frozen=True, slots=True)
 class CrawlerOptions:
     """`first_start`: unix time of the agent's first start; `read_interval` and `pending_bytes`: the options of these
-    names; `most_open`: files that may be open at once."""
+    names; `max_open_files`: maximum number of open files."""
 
     first_start: float = 0.0
     read_interval: float = 0.023
     pending_bytes: int = 2**31
-    most_open: int = 2**31
+    max_open_files: int = 2**31
 
 
 class Crawler:
@@ -66,7 +66,7 @@ class Crawler:
         once, registrar, clock, metrics = context.once, context.registrar, context.clock, context.metrics
         self._inputs = ActiveInputs(inputs)
         specs = self._inputs.specs
-        # With `once`, a file is read to its end before the next one's turn: lines come in the order of their age.
+        # With `once`, a file is read to its end before the next one, so that lines arrive oldest first.
         self.scheduler = scheduler = Scheduler(watcher, clock, options.read_interval, one_by_one=once)
         self._watcher = watcher
         self._clock, self._metrics, self._once = clock, metrics, once
@@ -83,15 +83,15 @@ class Crawler:
         self.read = self._reading.read
         self._copies = CopyDetector(clock, files)
         self._resolver = FileResolver(files, self._entries, self._copies, self.problems.of_file, context)
-        self._touches = Touches(self.open_files, self._survey, context)
+        self._touches = TouchedFiles(self.open_files, self._survey, context)
         discovery = Discovery(self._survey, watcher, self.problems)
         self._deletions = Deletions(registrar, clock, metrics, self._is_read_by_all)
-        limits = self._open_limits = OpenLimits(self.files, options.most_open)
+        limits = self._open_limits = OpenLimits(self.files, options.max_open_files)
         self._closer = Closer(files, watcher, context, lambda: limits.wanted, self._deletions.closed)
         rules: tuple[Rules, ...] = (limits, self._deletions, self._closer)
         for rule in rules:
-            rule.learn(specs.values())
-        ignoring = Ignoring(clock, options.first_start)
+            rule.update_rules(specs.values())
+        ignoring = IgnoreRules(clock, options.first_start)
         starter = HarvesterStarter(self._inputs, files, self._closer, self._reading, ignoring, context)
         identity = Identity(self._entries, self._copies, self._resolver)
         self._intake = Intake(specs, discovery, identity, self._open_limits, starter, context)
@@ -103,13 +103,13 @@ class Crawler:
 
     @property
     def finished(self) -> bool:
-        # The cheap checks first: with ten thousand files, checking each of them at every step took most of the run.
+        # The cheap checks come first: checking ten thousand files at every step took most of the time.
         if not self._survey.done or self._open_limits.any_wanted or self.scheduler.busy:
             return False
         return all(harvester.finished and harvester.settled for harvester in self.running.values())
 
     def next_wake(self, *, reading: bool) -> float:
-        if self._may_be_due:  # else what was due later is so still: reading changes nothing of it
+        if self._may_be_due:  # reading does not change what was due later
             self._due = min(
                 self._survey.next_step,
                 self._closer.next_step,
@@ -136,7 +136,8 @@ class Crawler:
         )
 
     def observe(self) -> Observation:
-        """Return what the monitor reads. Any thread may ask: each copy is one call that nothing interrupts."""
+        """Return the figures for the monitor. Any thread may call it: each copy is a single call that nothing
+        interrupts."""
         waiting, bytes_waiting = self._open_limits.waiting
         return Observation(
             running=list(self.running.values()),
@@ -151,16 +152,16 @@ class Crawler:
         )
 
     def step(self) -> None:
-        """Take the watcher's hints, scan what is due, open and close files. Raises nothing about files."""
+        """Handle the watcher's hints, run due scans, open and close files. Raises nothing about files."""
         changed = self._take_hints()
         self._sizes.look(self._reading.waiting(all_of_them=not self._context.pipeline.has_room))
         if not changed and not self._may_be_due:
             return
-        self._due = 0.0  # until it is known again, at the end of the loop's step
+        self._due = 0.0  # at the end of the loop's step it is known again
         drained = self.open_files.step()
         self._survey.look_again(drained)
         if self._input_swap.step():
-            self._survey.request_scan()  # it shows which input has them now
+            self._survey.request_scan()  # shows which input has the entries now
         if self._survey.step():
             self._after_survey()
         elif changed or drained or self._copies.next_check <= self._clock.monotonic():
@@ -168,12 +169,12 @@ class Crawler:
         self._closer.step()
         if self._open_limits.any_wanted:
             self._intake.fill_places()
-        self._deletions.step(self._intake.take_removed)
+        self._deletions.step(self._intake.read_removed)
         self._cleaning.step()
 
     @property
     def _may_be_due(self) -> bool:
-        """False if there is nothing to do but to read: a line that comes alone would pay for all that a step checks."""
+        """Return False if there is nothing to do but read: skip the step's checks for a single new line."""
         return bool(
             self._survey.next_step <= self._clock.monotonic()
             or self.open_files.any_to_look_at
@@ -187,19 +188,19 @@ class Crawler:
         return set(self.files.unread(input_ids, self._survey.candidates))
 
     def shared(self) -> set[str]:
-        """Return the ids of inputs whose files another input reads, too."""
+        """Return the ids of inputs whose files another input also reads."""
         candidates = self._survey.candidates
         readers = Counter(key[1:] for key in candidates)
         return {key[0] for key in candidates if readers[key[1:]] > 1}
 
     def replace_inputs(self, inputs: list[Input]) -> None:
-        """Read these inputs from now on. An input whose configuration has not changed is the same object."""
+        """Read these inputs from now on. An unchanged input is the same object."""
         self._input_swap.replace(inputs)
         self._after_survey()
         self._due = 0.0
 
     def read_to_end(self, longest: float) -> bool:
-        """As ReadsToEnd has it (base.py)."""
+        """Implement ReadsToEnd (base.py)."""
         if self._last_reading.begins(self._inputs.specs.values(), longest):
             self._survey.scan_now(full=True)
             self._open_limits.forget_others(self._last_reading.inputs or ())
@@ -212,13 +213,13 @@ class Crawler:
         self._closer.stop()
         draining = (draining.harvester for draining in self.files.draining.values())
         if any(not harvester.settled for harvester in (*self.running.values(), *draining)):
-            logger.warning("stopped before everything was acknowledged: what is not is sent again after the next start")
+            logger.warning("stopped with unacknowledged events; they will be sent again after the next start")
         self.open_files.stop()
         self._copies.close()
 
     def read_failed(self, harvester: Harvester, error: ReadError) -> Batch | None:
-        """Return the message that was pending, if nothing else will give it."""
-        decided, batch, again = after(Failed(error)), None, None
+        """Return the pending message, unless it is read elsewhere."""
+        decided, batch, again = next_state(Failed(error)), None, None
         if Effect.SCAN in decided.effects:
             self._look_for_copy(harvester)
             if not harvester.is_open:
@@ -234,22 +235,22 @@ class Crawler:
             self._survey.request_scan()
         unproven = harvester.unproven
         self.open_files.leave(harvester, decided)
-        if again is not None and unproven is not None:  # else no input wants it any more
-            self._intake.take_again(again, unproven)
+        if again is not None and unproven is not None:  # else no input includes it any more
+            self._intake.identify_again(again, unproven)
         return batch
 
     def _look_for_copy(self, harvester: Harvester) -> None:
-        """Look for the copy of a truncated file that may have been made just before."""
+        """Find the copy of a truncated file that may have been made just before the truncation."""
         self._metrics.files_truncated += 1
         if self._survey.wants_scan and not self._once:
-            self.scheduler.wake(harvester)  # so that it is checked as an original that was rewritten
+            self.scheduler.wake(harvester)  # so that it is checked as a rewritten original
             self._survey.scan_now()
             self._after_survey()
             self._due = 0.0
 
     def _last_message(self, harvester: Harvester, error: Truncated) -> Batch | None:
-        """Return the message that was pending, as far as it was read, unless a copy of the file has the remainder.
-        Otherwise count and log what is lost."""
+        """Return the pending message as far as it was read, unless a copy of the file has the rest. Otherwise count and
+        log the loss."""
         size = max(harvester.size, harvester.read_to)
         copied = self._copies.copied_to(harvester.state, harvester.key, size)
         unread = range(harvester.offset, size)
@@ -259,7 +260,7 @@ class Crawler:
         return batch
 
     def _reopened(self, harvester: Harvester) -> OpenedFile | None:
-        """Return the file to be identified again: it was proven not to have the bytes that its entry remembers."""
+        """Return the file to be identified again, because it does not have the bytes that its entry remembers."""
         spec = self._inputs.specs.get(harvester.source.input_id)
         try:
             path, fd = harvester.state.path, harvester.fd
@@ -269,17 +270,17 @@ class Crawler:
             return None
 
     def _report(self, harvester: Harvester, error: ReadError) -> None:
-        """Show why a file could not be read. The next scan tries again; with `once` there is none, and the file stays
+        """Show why a file cannot be read. The next scan tries again; with `once` there is none, and the file stays
         unfinished."""
         path = harvester.state.path
         if isinstance(error, CompressionError):
             self.problems.of_file(path, str(error))
         elif isinstance(error, OSError):
-            self.problems.of_read(path, f"cannot be read at offset {harvester.offset}: {error.strerror}")
+            self.problems.report_read(path, f"cannot be read at offset {harvester.offset}: {error.strerror}")
 
     def reached_end(self, harvester: Harvester) -> None:
         """Note that the file was read to its current end."""
-        self.problems.of_read(harvester.state.path, None)
+        self.problems.report_read(harvester.state.path, None)
         self.open_files.reached_end(harvester)
 
     def _is_read_by_all(self, input_id: str, scanned: ScannedFile) -> bool:
@@ -289,7 +290,7 @@ class Crawler:
         self._reading.wake(self._reading.rotation_links.closed(harvester))
 
     def _take_hints(self) -> list[FileKey]:
-        """Wake the open files that have new data; return the other files that have."""
+        """Wake the open files with new data; return the other files with new data."""
         changed = []
         for key in self._watcher.take_changed():
             harvester = self.running.get(key)
@@ -312,38 +313,38 @@ class Crawler:
         self._touches.step()
         self.open_files.end_renamed(candidates)
         wanted = to_open(candidates, self.files, self._input_swap.blocked)
-        renamed, missing = moved(candidates, self.files)
+        renamed, missing = find_moved(candidates, self.files)
         left = [*(harvester for harvester, _ in renamed), *missing]
         previous_paths = {(harvester.key[0], harvester.state.path): harvester.key for harvester in left}
         for harvester, file in renamed:
             if self.open_files.was_truncated(harvester):
-                continue  # it ends with the path that it had before, by which its copy is recognised
+                continue  # ends with its previous path, by which its copy is recognised
             self._reading.rotation_links.renamed(harvester, harvester.state.path, file.path)
             self.open_files.renamed(harvester, file.path)
         entries = self._entries.renamed(candidates)
         self._intake.surveyed(previous_paths | {(state.input, state.path): key_of(state) for state in entries})
-        for harvester in each(missing if not self._once else (), self._context.pulse.beat):
+        for harvester in with_progress(missing if not self._once else (), self._context.pulse.beat):
             if self.open_files.left_paths(harvester) and self._survey.may_continue(harvester.state.path):
                 self._reading.rotation_links.left_paths(harvester)
         if not self._once:
             if unopened := self._open_limits.renew(candidates):
                 self._reading.rotation_links.missed()
-                report_unopened(unopened, candidates, self._entries, self.problems.excuses, self._metrics)
+                report_unopened(unopened, candidates, self._entries, self.problems.is_inaccessible, self._metrics)
             self.open_files.wake_unwatched(all_of_them=self._survey.was_full_scan)
             for harvester in self._reading.rotation_links.waited_for:
                 self.scheduler.wake(harvester)
         if self._context.inputs.knows_all:
-            self._entries.lose_missing(
+            self._entries.expire_missing(
                 candidates,
                 self._survey.present,
-                self.problems.excuses,
+                self.problems.is_inaccessible,
                 self.files.identified,
                 once=self._once,
             )
         self._survey.pause()
         self._open(wanted)
-        for state in each(entries, self._context.pulse.beat):
+        for state in with_progress(entries, self._context.pulse.beat):
             self._resolver.note_path(state, candidates[key_of(state)])
 
     def _open(self, wanted: list[Candidate]) -> None:
-        self._intake.open([candidate for candidate in wanted if self._last_reading.admits(candidate)])
+        self._intake.open([candidate for candidate in wanted if self._last_reading.may_open(candidate)])

@@ -1,4 +1,4 @@
-"""Answers as bytes of HTTP/1.1, with bodies as Filebeat writes them: {"message": "..."}."""
+"""Write responses of HTTP/1.1, with bodies as Filebeat's: {"message": "..."}."""
 
 import json
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ def message(text: str) -> bytes:
 
 
 def answer(status: int, body: bytes, headers: Mapping[str, str], *, closes: bool, without_body: bool = False) -> bytes:
-    """Return an answer; `closes`: the connection ends behind it."""
+    """Return a response; `closes`: the connection ends after it."""
     lines = [f"HTTP/1.1 {status} {_phrase(status)}", f"Date: {datetime.now(UTC):%a, %d %b %Y %H:%M:%S} GMT"]
     if status == HTTPStatus.NO_CONTENT:
         body = b""

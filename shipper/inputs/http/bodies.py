@@ -1,8 +1,8 @@
-"""From the body of a request to events: JSON (an object, a list of objects, or several in a row), or lines of text.
+"""Turn the body of a request into events: JSON (an object, a list of objects, or several in a row), or lines of text.
 
-What is plain is read by the fast parser, a line at a time. What it refuses is judged by `_sequence`, exactly and
-slowly: values that are not separated by line feeds, bytes that are not UTF-8, and what is wrong with a body, by line
-and column. A request is taken as a whole or refused as a whole, so that its sender knows what to send again.
+Plain bodies are read by the fast parser, a line at a time. What it rejects is examined by `_sequence`, exactly and
+slowly: values without line feeds between them, bytes that are not UTF-8, and errors in a body, by line and column. A
+request is accepted or refused as a whole, so that its sender knows what to send again.
 """
 
 import json
@@ -22,12 +22,19 @@ from log_shipper.shipper.inputs.http.placing import Placing, original
 LINES = "text/plain"
 NDJSON = ("application/x-ndjson", "application/ndjson", "application/jsonl", "application/json-lines")
 _BLANK = re.compile("[ \t\r\n\ufeff]*")
-_NAMES = {str: "a text", bool: "true or false", int: "a number", float: "a number", type(None): "null", list: "a list"}
+_NAMES = {
+    str: "a string",
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    type(None): "null",
+    list: "a list",
+}
 
 
 @dataclass(slots=True)
 class _Values:
-    """The objects of a body with the places of their bytes, and their texts if these are wanted."""
+    """The objects of a body with the places of their bytes, and their texts if these are needed."""
 
     values: list[Doc]
     offsets: list[int]
@@ -35,13 +42,13 @@ class _Values:
     originals: list[str]
 
 
-# Bytes of memory that an object or a list takes at least, and its members about: a value behind a comma, a name before
-# a colon. Those within texts count as well, so that logs of programs are estimated at four to five times their bytes.
+# Minimum memory of an object or a list, and the approximate memory of its members: a value after a comma, a name before
+# a colon. Those within texts count as well, so program logs are estimated at four to five times their bytes.
 _CONTAINER, _VALUE, _NAME = 64, 24, 40
 
 
 def memory_of(body: bytes, content_type: str) -> int:
-    """Return about how many bytes the values of a body take, which may be thirty times as many as it has."""
+    """Return the approximate memory of a body's values, up to thirty times its size."""
     if content_type == LINES:
         return len(body)
     containers = body.count(b"{") + body.count(b"[")
@@ -49,11 +56,11 @@ def memory_of(body: bytes, content_type: str) -> int:
 
 
 class BodyReader:
-    """`max_bytes`: longer messages are cut and flagged. `most_events`: that a body may have. `originals`: events keep
-    what they were made of."""
+    """The reader of bodies. `max_bytes`: longer messages are truncated and flagged. `max_events`: maximum per body.
+    `originals`: events keep their original text."""
 
-    def __init__(self, placing: Placing, max_bytes: int, most_events: int, *, originals: bool) -> None:
-        self._most_events = most_events
+    def __init__(self, placing: Placing, max_bytes: int, max_events: int, *, originals: bool) -> None:
+        self._max_events = max_events
         self._placing = placing
         self._max_bytes = max_bytes
         self._originals = originals
@@ -83,7 +90,7 @@ class BodyReader:
     def _json(self, body: bytes, content_type: str) -> Messages:
         objects = self._fast(body, content_type)
         if objects is None:
-            objects = _sequence(body, self._most_events, originals=self._originals)
+            objects = _sequence(body, self._max_events, originals=self._originals)
             self._check_count(len(objects.values))
         texts, docs = self._placing.place(objects.values, has_null=b"null" in body)
         if self._originals:
@@ -91,7 +98,7 @@ class BodyReader:
         return Messages(0, 0, texts, objects.offsets, objects.lengths, docs=docs)
 
     def _fast(self, body: bytes, content_type: str) -> _Values | None:
-        """Return what is plain; None for what is to be looked at exactly."""
+        """Return the values of a plain body; None if it must be examined exactly."""
         try:
             if content_type in NDJSON:
                 return self._of_lines(body)
@@ -129,7 +136,7 @@ class BodyReader:
         return _Values(values, offsets, lengths, originals)
 
     def _of_list(self, values: list[Doc], size: int) -> _Values:
-        """Where an object begins in a list is not known, so each has an equal share of the bytes."""
+        """Return equal shares of the bytes, because it is unknown where an object begins in a list."""
         self._check_count(len(values))
         places = _places(0, size, len(values))
         lengths = [after - before for before, after in pairwise(places)]
@@ -137,9 +144,10 @@ class BodyReader:
         return _Values(values, places[:-1], lengths, originals)
 
     def _check_count(self, events: int) -> None:
-        if events > self._most_events:
+        if events > self._max_events:
             raise RefusedRequest(
-                413, f"{events} events are more than {self._most_events} (max_in_flight_bytes): send fewer at a time"
+                413,
+                f"{events} events exceed the maximum of {self._max_events} (max_in_flight_bytes): send fewer at a time",
             )
 
     def _limit(self, messages: Messages) -> None:
@@ -163,18 +171,18 @@ def _is_list_of_objects(value: Any) -> bool:
     return type(value) is list and all(type(item) is dict for item in value)
 
 
-# Numbers are not looked at here: Python would refuse those of thousands of digits.
+# Numbers are not examined here: Python would refuse those with thousands of digits.
 _DECODER = json.JSONDecoder(parse_int=float)
 
 
-def _sequence(body: bytes, most_events: int, *, originals: bool) -> _Values:
+def _sequence(body: bytes, max_events: int, *, originals: bool) -> _Values:
     """Return the objects of JSON values in a row, whatever separates them; of too many, some. Raises RefusedRequest."""
     text = body.decode("utf-8", "replace")
-    # Of another text the bytes are not those of the characters: U+FFFD stands for some that are not UTF-8.
+    # Other texts have different bytes than characters: U+FFFD stands for some that are not UTF-8.
     exact = len(text) == len(body)
     objects = _Values([], [], [], [])
     place = _skip(text, 0)
-    while place < len(text) and len(objects.values) <= most_events:
+    while place < len(text) and len(objects.values) <= max_events:
         piece, end = _piece(text, place)
         values = _objects(piece, text, place)
         following = _skip(text, end)
@@ -195,7 +203,7 @@ def _places(first: int, stop: int, count: int) -> list[int]:
 
 
 def _bytes_of(text: str, first: int, stop: int, size: int) -> tuple[int, int]:
-    """Return about which bytes these characters are, in order and without overlap, of `size` bytes in all."""
+    """Return approximately which bytes these characters are, in order and without overlap, of `size` bytes in all."""
     return first * size // len(text), stop * size // len(text)
 
 
@@ -224,10 +232,10 @@ def _objects(piece: str, text: str, place: int) -> list[Doc]:
     for index, item in enumerate(values):
         if not isinstance(item, dict):
             which = f"item {index + 1} of the list is " if values is value else ""
-            raise _refused(text, place, f"{which}{_NAMES.get(type(item), 'no object')}, where an object must be")
+            raise _refused(text, place, f"{which}{_NAMES.get(type(item), 'another value')}, not an object")
     return values
 
 
 def _refused(text: str, place: int, why: str) -> RefusedRequest:
     line = text.count("\n", 0, place) + 1
-    return RefusedRequest(400, f"line {line}: {why}; nothing of the request was taken")
+    return RefusedRequest(400, f"line {line}: {why}; the whole request is rejected")

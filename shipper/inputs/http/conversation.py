@@ -1,5 +1,4 @@
-"""One connection: requests one after the other, each read, handed over, and answered before the next is looked at
-(`states`).
+"""Serve one connection: requests one after the other, each read, handed over, and answered before the next (`states`).
 
 Used by the server's thread only. `tick` is called from time to time, and ends what has lasted too long.
 """
@@ -11,10 +10,10 @@ from log_shipper.shipper.inputs.http import answers
 from log_shipper.shipper.inputs.http.deliveries import Delivery
 from log_shipper.shipper.inputs.http.endpoint import HttpEndpoint
 from log_shipper.shipper.inputs.http.framing import ChunkedBody, SizedBody
-from log_shipper.shipper.inputs.http.judging import Accepted, Answer, Received
+from log_shipper.shipper.inputs.http.judging import AcceptedRequest, Answer, RequestEvents
 from log_shipper.shipper.inputs.http.states import BUSY, State
 
-STEPS_AT_ONCE = 100  # heads and bodies, after which the other connections have their turn
+STEPS_AT_ONCE = 100  # heads and bodies, after which other connections have their turn
 
 
 class Conversation(asyncio.Protocol):
@@ -25,20 +24,20 @@ class Conversation(asyncio.Protocol):
         self._state = State.IDLE
         self._deadline = endpoint.now() + endpoint.patience.idle
         self._write_deadline = float("inf")
-        self._is_clogged = False  # the client does not read its answers: it is not read either
-        self._accepted: Accepted | None = None
+        self._is_clogged = False  # the client does not read its responses: it is not read either
+        self._accepted: AcceptedRequest | None = None
         self._body: SizedBody | ChunkedBody = SizedBody(0)
         self._counted = 0  # bytes of the body that the endpoint knows
         self._delivery: Delivery | None = None
         self._ignored = 0
         self._closes = False
-        self._has_ended = False  # the client sends nothing more, and reads still
-        self._is_head = False  # the request's method, whose answer has no body
+        self._has_ended = False  # the client sends nothing more, but still reads
+        self._is_head = False  # the request's method, whose response has no body
         self._peer = ""
 
     @property
     def idle_until(self) -> float | None:
-        """Return when the connection will be closed if nothing comes; None while there is a request."""
+        """Return when the connection will be closed if nothing comes; None during a request."""
         return self._deadline if self._state is State.IDLE else None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -48,11 +47,11 @@ class Conversation(asyncio.Protocol):
         self._peer = str(address[0]) if address else ""
         if not self._endpoint.opened(self):
             headers = {"Retry-After": "1"}
-            self._refuse(RefusedRequest(503, "there are too many connections: try again later", headers), ends=True)
+            self._refuse(RefusedRequest(503, "too many connections: try again later", headers), ends=True)
 
     def connection_lost(self, error: Exception | None) -> None:
         if self._delivery is not None:
-            self._endpoint.drop(self._delivery)  # it is sent again, if at all: there is no one to be answered
+            self._endpoint.drop(self._delivery)  # it is sent again, if at all: there is no one to answer
         self._state, self._delivery = State.CLOSED, None
         self._release()
         self._endpoint.closed(self)
@@ -80,20 +79,20 @@ class Conversation(asyncio.Protocol):
         self._continue()
 
     def eof_received(self) -> bool:
-        """Keep the connection for the answer of a whole request, whose client reads still; TLS ends both ways."""
+        """Keep the connection for the response to a complete request, whose client still reads; TLS ends both ways."""
         is_awaited = self._state in BUSY and self._transport is not None and self._transport.can_write_eof()
         self._has_ended = is_awaited
         return is_awaited
 
     def settled(self, delivery: Delivery) -> None:
-        """Answer a request of which everything is delivered or on disk."""
+        """Answer a request whose events are all delivered or on disk."""
         if self._delivery is delivery:
             self._delivery = None
             self._answer(self._endpoint.judge.success)
             self._advance()
 
     def tick(self, now: float) -> None:
-        """Look at the time."""
+        """Apply the time limits."""
         if self._transport is not None and now >= self._write_deadline:
             if self._transport.get_write_buffer_size():
                 self._transport.abort()
@@ -107,9 +106,9 @@ class Conversation(asyncio.Protocol):
             case State.HEAD | State.BODY:
                 self._refuse(RefusedRequest(408, "the request took too long to arrive"), ends=True)
             case State.READING:
-                self._refuse(RefusedRequest(503, "there was no time to read the request: send it again"), ends=True)
+                self._refuse(RefusedRequest(503, "the request was not processed in time: send it again"), ends=True)
             case State.WAITING:
-                self._give_up("its events were neither delivered nor on disk in time")
+                self._give_up("the events were neither delivered nor written to disk in time")
 
     def stop(self, *, answers_waiting: bool) -> None:
         """End the connection: at once, or when the request that was handed over is answered."""
@@ -122,19 +121,19 @@ class Conversation(asyncio.Protocol):
             case State.READING if not answers_waiting:
                 self._refuse(self._stopping(), ends=True)
             case State.WAITING if not answers_waiting:
-                self._give_up("the shipper stops")
+                self._give_up("the shipper is stopping")
 
     def take_back(self) -> None:
         """Refuse the request, if it was handed over and not taken yet."""
         if self._delivery is not None and not self._delivery.is_taken:
-            self._give_up("the shipper does not take requests any more")
+            self._give_up("the shipper no longer accepts requests")
 
     def abort(self) -> None:
         if self._transport is not None:
             self._transport.abort()
 
     def _stopping(self) -> RefusedRequest:
-        return RefusedRequest(503, "the shipper stops: send the request again", {"Retry-After": "1"})
+        return RefusedRequest(503, "the shipper is stopping: send the request again", {"Retry-After": "1"})
 
     def _give_up(self, why: str) -> None:
         delivery, accepted = self._delivery, self._accepted
@@ -147,7 +146,7 @@ class Conversation(asyncio.Protocol):
         self._advance()
 
     def _advance(self) -> None:
-        """Do what can be done with the bytes that are there."""
+        """Process the received bytes as far as possible."""
         more, steps = True, 0
         while more and not self._is_clogged and self._state in (State.IDLE, State.HEAD, State.BODY):
             if steps == STEPS_AT_ONCE:
@@ -157,10 +156,10 @@ class Conversation(asyncio.Protocol):
             try:
                 more = self._step()
             except RefusedRequest as refused:
-                # Of a request that was read as a whole, the next one can follow.
+                # The next request can follow a complete one.
                 self._refuse(refused, ends=self._state is not State.BODY or not self._body.is_complete)
         if self._has_ended and not self._is_clogged and self._state in (State.IDLE, State.HEAD, State.BODY):
-            self._close()  # all that came whole is answered
+            self._close()  # all complete requests are answered
 
     def _give_way(self) -> None:
         if self._transport is not None:
@@ -179,12 +178,12 @@ class Conversation(asyncio.Protocol):
             self._transport.resume_reading()
 
     def _step(self) -> bool:
-        """Do one step; False if more bytes are needed. Raises RefusedRequest."""
+        """Do one step. Return False if more bytes are needed. Raises RefusedRequest."""
         return self._read_body() if self._state is State.BODY else self._read_head()
 
     def _read_head(self) -> bool:
         received, patience = self._received, self._endpoint.patience
-        while received[:2] == b"\r\n":  # older clients send it behind a body
+        while received[:2] == b"\r\n":  # older clients send it after a body
             del received[:2]
         if not received:
             return False
@@ -196,11 +195,11 @@ class Conversation(asyncio.Protocol):
             if b"\n" in received:
                 check_request_line(bytes(received[: patience.head_bytes]))
             if len(received) >= patience.head_bytes:
-                raise RefusedRequest(431, f"the headers have more than {patience.head_bytes} bytes")
+                raise RefusedRequest(431, f"the headers exceed {patience.head_bytes} bytes")
             return False
         data = bytes(received[:end])
-        if data.count(b"\n") != data.count(b"\r\n"):  # where some programs end the head, and others do not
-            raise RefusedRequest(400, "a line of the head ends without a carriage return")
+        if data.count(b"\n") != data.count(b"\r\n"):  # some programs end the head there, and others do not
+            raise RefusedRequest(400, "a header line ends without a carriage return")
         head = read_head(data)
         del received[: end + 4]
         self._begin(head)
@@ -213,17 +212,17 @@ class Conversation(asyncio.Protocol):
         self._closes = self._closes or not head.minor_version or "close" in connection
         self._body = endpoint.judge.body_of(head)
         self._state, self._deadline = State.BODY, endpoint.now() + endpoint.patience.request
-        self._body.take(self._received)  # of a request that is here as a whole, the next one can follow a refusal
+        self._body.take(self._received)  # the next request can follow a refused complete one
         judged = endpoint.judge.accept(head)
         if isinstance(judged, Answer):
             if not self._body.is_complete:
-                raise RefusedRequest(400, f"{head.method} is not answered with a body")
+                raise RefusedRequest(400, f"{head.method} requests must not have a body")
             self._answer(judged)
             return
         self._accepted = judged
         expects = head.headers.get("expect", "").lower()
         if expects and expects != "100-continue":
-            raise RefusedRequest(417, "the header Expect asks for what is not known here")
+            raise RefusedRequest(417, "unsupported value of the Expect header")
         if expects and head.minor_version and not self._body.content:
             self._write(answers.CONTINUE)
 
@@ -231,7 +230,7 @@ class Conversation(asyncio.Protocol):
         body = self._body
         has_more = body.take(self._received)
         size = len(body.content)
-        self._endpoint.in_flight.hold(size - self._counted)
+        self._endpoint.in_flight.reserve(size - self._counted)
         self._counted = size
         if not body.is_complete:
             return has_more
@@ -241,14 +240,14 @@ class Conversation(asyncio.Protocol):
         if self._endpoint.takes_long(accepted, content):
             counted, self._counted = self._counted, 0
             self._state, self._deadline = State.READING, self._endpoint.now() + self._endpoint.patience.request
-            self._endpoint.read_aside(accepted, content, counted, self._was_read)
+            self._endpoint.read_in_background(accepted, content, counted, self._was_read)
             return False
         received = self._endpoint.judge.events(accepted, content)
         self._release()
         return self._hand_over(accepted, received)
 
-    def _was_read(self, accepted: Accepted, received: Received | RefusedRequest) -> None:
-        """Answer, or hand over, what was read of a request; its client may have left."""
+    def _was_read(self, accepted: AcceptedRequest, received: RequestEvents | RefusedRequest) -> None:
+        """Answer a complete request, or hand it over; its client may have left."""
         if self._state is not State.READING or self._accepted is not accepted:
             return
         try:
@@ -259,8 +258,8 @@ class Conversation(asyncio.Protocol):
             self._refuse(refused, ends=False)
         self._advance()
 
-    def _hand_over(self, accepted: Accepted, received: Received) -> bool:
-        """Return whether the request is answered already. Raises RefusedRequest."""
+    def _hand_over(self, accepted: AcceptedRequest, received: RequestEvents) -> bool:
+        """Return True if the request is answered already. Raises RefusedRequest."""
         if not received.messages.texts:
             self._answer(self._endpoint.judge.success)
             return True
@@ -271,7 +270,7 @@ class Conversation(asyncio.Protocol):
     def _release(self) -> None:
         counted, self._counted = self._counted, 0
         if counted:
-            self._endpoint.in_flight.hold(-counted)
+            self._endpoint.in_flight.reserve(-counted)
 
     def _answer(self, answer: Answer) -> None:
         self._endpoint.answered(answer.status)
@@ -279,7 +278,7 @@ class Conversation(asyncio.Protocol):
         self._next()
 
     def _refuse(self, refused: RefusedRequest, *, ends: bool) -> None:
-        """Answer with an error; `ends`: what follows cannot be understood, and is not read."""
+        """Answer with an error; `ends`: what follows cannot be parsed, and is not read."""
         self._closes = self._closes or ends
         status = refused.response.status
         headers = refused.headers
@@ -295,7 +294,7 @@ class Conversation(asyncio.Protocol):
             self._next()
 
     def _next(self) -> None:
-        """Be ready for the next request, or end."""
+        """Prepare for the next request, or end."""
         self._accepted, self._body, self._is_head = None, SizedBody(0), False
         if self._closes:
             self._linger(reads_on=False)
@@ -305,7 +304,7 @@ class Conversation(asyncio.Protocol):
         self._read_on()
 
     def _linger(self, *, reads_on: bool) -> None:
-        """End the connection when its client has read the answer; with `reads_on`, it may be sending still."""
+        """End the connection when its client has read the response; with `reads_on`, it may still be sending."""
         transport = self._transport
         if transport is None or transport.is_closing():
             return

@@ -1,17 +1,17 @@
-"""Bodies that are compressed, within bounds of what they decompress to and of how many pieces they consist of."""
+"""Decompress bodies, within limits on their size and their number of members."""
 
 import zlib
 from typing import Any
 
 from log_shipper.runtime.monitor.exchange import RefusedRequest
 
-GZIP = 16  # added to zlib's window bits: a header of gzip is expected
+GZIP = 16  # added to zlib's window bits: expects a gzip header
 ACCEPTED = "gzip, zstd"
-# Bytes that are decompressed at once, so that no more than these are copied behind the end of a member or frame. Four
-# bytes of zstd may become 128 KiB, and there is no bound to ask for.
+# Bytes decompressed at once, so that no more are copied after the end of a member or frame. Four bytes of zstd may
+# become 128 KiB, and there is no limit to set.
 GZIP_PIECE = 4096
 ZSTD_PIECE = 256
-MAX_MEMBERS = 10_000  # members of gzip or frames of zstd in a row; each costs some time, also an empty one
+MAX_MEMBERS = 10_000  # members of gzip or frames of zstd in a row; each costs some time, even an empty one
 
 
 def is_known(encoding: str) -> bool:
@@ -19,14 +19,14 @@ def is_known(encoding: str) -> bool:
 
 
 def decompress(body: bytes, encoding: str, most: int) -> bytes:
-    """Return the content of a body of a known encoding. Raises RefusedRequest for a damaged one, and for one of more
-    than `most` bytes or MAX_MEMBERS members."""
+    """Return the content of a body of a known encoding. Raises RefusedRequest for a damaged one, and for more than
+    `most` bytes or MAX_MEMBERS members."""
     match encoding:
         case "gzip" | "x-gzip":
             try:
                 return _content(body, most, GZIP_PIECE, lambda: zlib.decompressobj(zlib.MAX_WBITS + GZIP), (most + 1,))
             except zlib.error as error:
-                raise RefusedRequest(400, f"the body cannot be decompressed: {error}") from error
+                raise RefusedRequest(400, f"cannot decompress the body: {error}") from error
         case "zstd":
             return _zstd(body, most)
     return body
@@ -43,26 +43,26 @@ def _zstd(body: bytes, most: int) -> bytes:
             raise too_large(most)
         return _content(body, most, ZSTD_PIECE, decompressor.decompressobj, ())
     except zstandard.ZstdError as error:
-        raise RefusedRequest(400, f"the body cannot be decompressed: {error}") from error
+        raise RefusedRequest(400, f"cannot decompress the body: {error}") from error
 
 
 def _content(body: bytes, most: int, piece: int, make: Any, bound: tuple[int, ...]) -> bytes:
-    """Return the content of members in a row, which is one. `make` returns what decompresses a member; it is given
-    bytes and `bound`."""
+    """Return the content of the members, as one. `make` returns the decompressor of a member; it is given bytes and
+    `bound`."""
     content, data, place = bytearray(), memoryview(body), 0
     for _ in range(MAX_MEMBERS):
         member = make()
         while not member.eof:
             if place == len(body):
-                raise RefusedRequest(400, "the body cannot be decompressed: its end is missing")
+                raise RefusedRequest(400, "cannot decompress the body: its end is missing")
             content += member.decompress(data[place : place + piece], *bound)
             place = min(place + piece, len(body)) - len(member.unused_data)
             if len(content) > most:
                 raise too_large(most)
         if place == len(body):
             return bytes(content)
-    raise RefusedRequest(413, f"the body has more than {MAX_MEMBERS} compressed parts: send it as one")
+    raise RefusedRequest(413, f"the body has more than {MAX_MEMBERS} compressed members: send it as one")
 
 
 def too_large(most: int) -> RefusedRequest:
-    return RefusedRequest(413, f"the body has more than {most} bytes (max_body_bytes): send it in smaller requests")
+    return RefusedRequest(413, f"the body exceeds {most} bytes (max_body_bytes): send it in smaller requests")

@@ -1,8 +1,7 @@
-"""What the server's thread puts into the mailbox: the events of requests, in parts of about one read, and back
-from there that a request is settled.
+"""Pass the events of requests to the mailbox, in parts of about one read, and report back when a request is settled.
 
-A request is the reading thread's from the moment when its first part is taken; until then the server may take it
-back, because its sender has left or its time is over. Both sides `claim` it, and only one gets it.
+A request belongs to the reading thread from the moment its first part is taken; until then the server may take it back,
+because its sender has left or its time is over. Both sides `claim` it, and only one gets it.
 """
 
 import threading
@@ -17,7 +16,7 @@ PART_EVENTS = 4096
 
 class Delivery:
     """The events of one request. `settled` is called by the reading thread once all of them are delivered or on disk.
-    `cost`: about how many bytes of memory they take."""
+    `cost`: their approximate memory in bytes."""
 
     def __init__(self, messages: Messages, cost: int, settled: Callable[["Delivery"], None]) -> None:
         self.cost = cost
@@ -28,11 +27,11 @@ class Delivery:
         self._claim = threading.Lock()
 
     def claim(self) -> bool:
-        """True for the first one who asks. Called by both threads."""
+        """Return True for the first caller only. Called by both threads."""
         return self._claim.acquire(blocking=False)
 
     def resolve_part(self) -> None:
-        """Called once for each part."""
+        """Count a resolved part. Called once for each part."""
         self._missing -= 1
         if not self._missing:
             self._settled(self)
@@ -46,7 +45,7 @@ def cost_of(messages: Messages) -> int:
 
 
 def take_run(parts: Mailbox[Part]) -> tuple[Messages, list[Delivery]] | None:
-    """Return a run of about one read, with the deliveries that it has one part of each; None if there is none."""
+    """Return a run of about one read, with the deliveries that have one part in it; None if there is none."""
     run: Messages | None = None
     deliveries: list[Delivery] = []
     while (first := parts.first) is not None:

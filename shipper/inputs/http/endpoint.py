@@ -1,4 +1,4 @@
-"""What the connections of an input of type http share: what was handed over, what is in flight, and what is counted."""
+"""Share among the connections of an http input what was handed over, what is in flight, and the counters."""
 
 import logging
 import time
@@ -11,28 +11,28 @@ from typing import Protocol
 from log_shipper.runtime.logs.throttle import Throttle
 from log_shipper.runtime.monitor.exchange import RefusedRequest
 from log_shipper.shipper.inputs.http.deliveries import Delivery, Part
-from log_shipper.shipper.inputs.http.judging import Accepted, Judge, Received
+from log_shipper.shipper.inputs.http.judging import AcceptedRequest, Judge, RequestEvents
 from log_shipper.shipper.inputs.http.limits import Limits
 from log_shipper.shipper.inputs.mailbox import Mailbox
 
 logger = logging.getLogger(__name__)
 
-QUICK_BYTES = 32 * 1024  # a body of so many is read faster than another thread is woken for it
+QUICK_BYTES = 32 * 1024  # a smaller body is read faster than another thread is woken for it
 
-# Has the server's thread call a function; has another thread do some work, and the server's what the work returns.
+# One makes the server's thread call a function; one makes another thread do some work, and the server's its result.
 Soon = Callable[[Callable[[], None]], None]
 Aside = Callable[[Callable[[], Callable[[], None]]], None]
 
 
 @dataclass(slots=True)
 class HttpCounts:
-    """Of an input of type http, since the start; written by the server's thread only. `answers`: by status."""
+    """The counters of an http input since the start; written by the server's thread only. `answers`: by status."""
 
     answers: Counter[int] = field(default_factory=Counter)
     connections: int = 0  # now
 
 
-class Connected(Protocol):
+class ClientConnection(Protocol):
     """A connection, as the endpoint sees it (conversation.py)."""
 
     @property
@@ -50,8 +50,8 @@ class Connected(Protocol):
 
 
 class HttpEndpoint:
-    """`name` is what listens, in messages: "http 127.0.0.1:8000/"; `in_flight` is what `judge` has let in. All of it
-    is the server's thread's alone, except what is done `aside`."""
+    """The endpoint. `name` in messages: "http 127.0.0.1:8000/"; `in_flight` is what `judge` has accepted. Used by the
+    server's thread only, except the work done `aside`."""
 
     def __init__(
         self, name: str, judge: Judge, mailbox: Mailbox[Part], limits: Limits, soon: Soon, aside: Aside
@@ -59,7 +59,7 @@ class HttpEndpoint:
         self.patience = limits.patience
         self.retry_after = limits.retry_after
         self.counts = HttpCounts()
-        self.conversations: set[Connected] = set()
+        self.conversations: set[ClientConnection] = set()
         self.now: Callable[[], float] = time.monotonic
         self._name = name
         self._most = limits.connections
@@ -69,33 +69,33 @@ class HttpEndpoint:
         self.soon = soon
         self._aside = aside
         self._offset = 0  # where the next request begins, in bytes of all contents so far
-        self._asked: dict[Delivery, Connected] = {}
+        self._asked: dict[Delivery, ClientConnection] = {}
         self._settled: deque[Delivery] = deque()
         self._throttles: dict[int, Throttle] = {}
 
     @property
     def is_idle(self) -> bool:
-        """True if there is no one to be answered."""
+        """Return True if no request waits for a response."""
         return not self._asked and not self.conversations
 
     def settled(self, delivery: Delivery) -> None:
-        """Called by the reading thread."""
+        """Answer the settled requests. Called by the reading thread."""
         self._settled.append(delivery)
-        if len(self._settled) == 1:  # else the call before is still to come
+        if len(self._settled) == 1:  # else the previous call is still pending
             self.soon(self.answer_settled)
 
     def answer_settled(self) -> None:
         try:
             while self._settled:
                 delivery = self._settled.popleft()
-                self.in_flight.hold(-delivery.cost)
+                self.in_flight.reserve(-delivery.cost)
                 self._asked.pop(delivery).settled(delivery)
-        finally:  # whatever happens to one answer, the others are given
+        finally:  # a failed response must not affect the others
             if self._settled:
                 self.soon(self.answer_settled)
 
-    def opened(self, conversation: Connected) -> bool:
-        """Take in a new connection; False if there are too many."""
+    def opened(self, conversation: ClientConnection) -> bool:
+        """Add a new connection. Return False if there are too many."""
         self.conversations.add(conversation)
         self.counts.connections = len(self.conversations)
         if len(self.conversations) <= self._most:
@@ -106,37 +106,41 @@ class HttpEndpoint:
             min(idle, key=itemgetter(0))[1].stop(answers_waiting=True)
         return bool(idle)
 
-    def closed(self, conversation: Connected) -> None:
+    def closed(self, conversation: ClientConnection) -> None:
         self.conversations.discard(conversation)
         self.counts.connections = len(self.conversations)
 
     @staticmethod
-    def takes_long(accepted: Accepted, body: bytes) -> bool:
-        """True if the others should not wait while the events of a request are made."""
+    def takes_long(accepted: AcceptedRequest, body: bytes) -> bool:
+        """Return True if the others should not wait while the events of a request are made."""
         return len(body) > QUICK_BYTES or accepted.encoding not in ("", "identity")
 
-    def read_aside(
-        self, accepted: Accepted, body: bytes, counted: int, done: Callable[[Accepted, Received | RefusedRequest], None]
+    def read_in_background(
+        self,
+        accepted: AcceptedRequest,
+        body: bytes,
+        counted: int,
+        done: Callable[[AcceptedRequest, RequestEvents | RefusedRequest], None],
     ) -> None:
-        """Have another thread make the events of a request, then call `done`. `counted`: bytes that are in memory for
-        it until then, whatever becomes of its client."""
+        """Make the events of a request on another thread, then call `done`. `counted`: its bytes in memory until then,
+        whatever happens to its client."""
 
         def read() -> Callable[[], None]:
             try:
-                received: Received | RefusedRequest = self.judge.events(accepted, body)
+                received: RequestEvents | RefusedRequest = self.judge.events(accepted, body)
             except RefusedRequest as refused:
                 received = refused
             return lambda: finish(received)
 
-        def finish(received: Received | RefusedRequest) -> None:
-            self.in_flight.hold(-counted)
+        def finish(received: RequestEvents | RefusedRequest) -> None:
+            self.in_flight.reserve(-counted)
             done(accepted, received)
 
         self._aside(read)
 
-    def deliver(self, received: Received, conversation: Connected) -> Delivery:
-        """Hand over; `Connected.settled` is called when all is delivered. Raises RefusedRequest."""
-        self.in_flight.hold(received.cost)
+    def deliver(self, received: RequestEvents, conversation: ClientConnection) -> Delivery:
+        """Hand over the events; `Connected.settled` is called when all are delivered. Raises RefusedRequest."""
+        self.in_flight.reserve(received.cost)
         received.messages.move(self._offset)
         delivery = Delivery(received.messages, received.cost, self.settled)
         self._offset = received.messages.end
@@ -146,9 +150,9 @@ class HttpEndpoint:
         return delivery
 
     def drop(self, delivery: Delivery) -> None:
-        """Drop a request that was not taken yet; nothing happens to one that was."""
+        """Drop a request that was not taken yet; a taken one continues."""
         if delivery.claim():
-            self.in_flight.hold(-delivery.cost)
+            self.in_flight.reserve(-delivery.cost)
             del self._asked[delivery]
 
     def answered(self, status: int) -> None:
@@ -161,7 +165,7 @@ class HttpEndpoint:
             count = throttle.suppressed
             others = f", and {count} others with {status} since the last report" if count else ""
             logger.warning(
-                "%s: a request from %s was refused with %d (%s)%s (at most one such line a minute)",
+                "%s: refused a request from %s with %d (%s)%s (logged at most once a minute)",
                 self._name,
                 peer or "a client",
                 status,
@@ -180,7 +184,7 @@ class HttpEndpoint:
             conversation.take_back()
 
     def stop(self, *, answers_waiting: bool) -> None:
-        """End the connections; with `answers_waiting` those later that wait for an answer."""
+        """End the connections; with `answers_waiting`, those that wait for a response later."""
         for conversation in tuple(self.conversations):
             conversation.stop(answers_waiting=answers_waiting)
 

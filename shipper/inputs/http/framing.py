@@ -1,5 +1,5 @@
-"""Where the body of a request ends (RFC 9112): by its length, or in chunks. What is not certain is refused: two
-programs that disagree about it would see different requests."""
+"""Find where the body of a request ends (RFC 9112): by its length, or in chunks. Ambiguous requests are refused: two
+programs could see different requests in them."""
 
 import re
 
@@ -9,9 +9,9 @@ from log_shipper.shipper.inputs.http.decompression import too_large
 _LENGTH = re.compile("[0-9]{1,18}")
 _CHUNK = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[\t -~\x80-\xff]*)?")
 MAX_CHUNK_LINE = 1024
-MAX_TRAILERS = 8192  # bytes of fields behind the last chunk
+MAX_TRAILERS = 8192  # bytes of trailer fields
 CHUNKS_AT_ONCE = 50
-MAX_CHUNKS = 1_000_000  # each costs some time, also a tiny one
+MAX_CHUNKS = 1_000_000  # each costs some time, even a tiny one
 
 
 class SizedBody:
@@ -24,7 +24,7 @@ class SizedBody:
         return len(self.content) == self._length
 
     def take(self, received: bytearray) -> bool:
-        """Take what belongs to the body from the start of what was received. Return False: all of it was taken."""
+        """Take the body's part of the received bytes. Return False: all of it was taken."""
         wanted = self._length - len(self.content)
         self.content += received[:wanted]
         del received[:wanted]
@@ -36,21 +36,21 @@ class ChunkedBody:
         self.content = bytearray()
         self.is_complete = False
         self._most = most
-        self._remaining = 0  # bytes of the chunk, with the line end behind it
+        self._remaining = 0  # bytes of the chunk, including its line end
         self._in_trailers = False
         self._trailers = 0
         self._chunks = 0
 
     def take(self, received: bytearray) -> bool:
-        """Take what belongs to the body from the start of what was received, some chunks at a time. Return whether
-        there may be more of it. Raises RefusedRequest."""
+        """Take the body's part of the received bytes, some chunks at a time. Return True if there may be more of it.
+        Raises RefusedRequest."""
         for _ in range(CHUNKS_AT_ONCE):
             if self._remaining and not self._take_chunk(received):
                 return False
             end = received.find(b"\r\n", 0, MAX_CHUNK_LINE)
             if end < 0:
                 if len(received) >= MAX_CHUNK_LINE:
-                    raise RefusedRequest(400, "the body has a chunk without its size")
+                    raise RefusedRequest(400, "a chunk of the body has no size")
                 return False
             line = bytes(received[:end])
             del received[: end + 2]
@@ -63,7 +63,7 @@ class ChunkedBody:
         return True
 
     def _take_chunk(self, received: bytearray) -> bool:
-        """Take some of a chunk; False if the rest of it is still to come."""
+        """Take some of a chunk. Return False if the rest of it is still to come."""
         size = min(len(received), max(self._remaining - 2, 0))
         self.content += received[:size]
         del received[:size]
@@ -71,7 +71,7 @@ class ChunkedBody:
         if self._remaining > 2 or len(received) < 2:
             return False
         if received[:2] != b"\r\n":
-            raise RefusedRequest(400, "the body has a chunk that is longer than its size")
+            raise RefusedRequest(400, "a chunk of the body is longer than its size")
         del received[:2]
         self._remaining = 0
         return True
@@ -79,7 +79,7 @@ class ChunkedBody:
     def _begin_chunk(self, line: bytes) -> None:
         match = _CHUNK.fullmatch(line)
         if match is None:
-            raise RefusedRequest(400, "the body has a chunk without its size")
+            raise RefusedRequest(400, "a chunk of the body has no size")
         size = int(match[1], 16)
         if len(self.content) + size > self._most:
             raise too_large(self._most)
@@ -93,10 +93,10 @@ class ChunkedBody:
 
     def _pass_trailer(self, line: bytes) -> None:
         if line and not HEADER.fullmatch(line.decode("latin-1")):
-            raise RefusedRequest(400, "what follows the body is not a field")
+            raise RefusedRequest(400, "invalid trailer field after the body")
         self._trailers += len(line)
         if self._trailers > MAX_TRAILERS:
-            raise RefusedRequest(400, "the fields behind the body are too long")
+            raise RefusedRequest(400, "the trailer fields after the body are too long")
         self.is_complete = not line
 
 
@@ -107,12 +107,12 @@ def body_of(head: Head, most: int) -> SizedBody | ChunkedBody:
         if length is not None:
             raise RefusedRequest(400, "the request has both Content-Length and Transfer-Encoding")
         if coding.strip().lower() != "chunked" or not head.minor_version:
-            raise RefusedRequest(400, f"the Transfer-Encoding {coding[:40]!r} is not taken; there is chunked")
+            raise RefusedRequest(400, f"Transfer-Encoding {coding[:40]!r} is not supported: use chunked")
         return ChunkedBody(most)
     if length is None:
         return SizedBody(0)
     if not _LENGTH.fullmatch(length):
-        raise RefusedRequest(400, f"the Content-Length {length[:40]!r} is not a number")
+        raise RefusedRequest(400, f"Content-Length {length[:40]!r} is not a number")
     if int(length) > most:
         raise too_large(most)
     return SizedBody(int(length))

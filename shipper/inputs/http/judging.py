@@ -1,4 +1,4 @@
-"""What an input of type http takes and refuses: paths, methods, secrets, types, and how much of it at a time."""
+"""Decide which requests of an http input are accepted: paths, methods, secrets, types, and the amount in flight."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,19 +20,19 @@ WAIT = "wait_for_completion_timeout"  # Filebeat's parameter of the URL
 
 
 @dataclass(frozen=True, slots=True)
-class Accepted:
-    """A request whose head was accepted: what is needed when its body is there."""
+class AcceptedRequest:
+    """A request whose head was accepted, until its body is there."""
 
     head: Head
     content_type: str
     encoding: str
-    wait: float  # seconds for which its answer may be waited for
-    late_status: int  # of the answer when they are over
+    wait: float  # seconds until its response is due
+    late_status: int  # of the response when they are over
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
-    """The events of a request, and about how many bytes of memory they take."""
+class RequestEvents:
+    """The events of a request, and their approximate memory in bytes."""
 
     messages: Messages
     cost: int
@@ -46,8 +46,8 @@ class Answer:
 
 
 class InFlight:
-    """How many bytes of requests are received and not answered, and whether more are taken: from the high water on
-    none, until they are below the low water."""
+    """The bytes of requests that are received and not answered. From the high water on, requests are refused, until the
+    bytes are below the low water."""
 
     def __init__(self, config: HttpInputConfig) -> None:
         self.bytes = 0
@@ -57,7 +57,7 @@ class InFlight:
 
     @property
     def is_full(self) -> bool:
-        """True if requests were refused, and the next one would be, too. Any thread may ask."""
+        """Return True if requests were refused, and the next one would be, too. Any thread may call it."""
         return not self._is_open and self.bytes >= self._low
 
     @property
@@ -66,28 +66,28 @@ class InFlight:
         return self._is_open
 
     def check(self) -> None:
-        """Raise RefusedRequest if no new request is taken."""
+        """Raise RefusedRequest if no new request is accepted."""
         if not self.takes_more:
-            raise RefusedRequest(503, f"{self.bytes} bytes of requests are not delivered yet: send the request again")
+            raise RefusedRequest(503, f"{self.bytes} bytes of requests are in flight: send the request again")
 
-    def hold(self, size: int) -> None:
-        """Raises RefusedRequest if so many more are too many; they are not counted then."""
+    def reserve(self, size: int) -> None:
+        """Count further bytes. Raises RefusedRequest, without counting them, if they are too many."""
         if size > 0 and self.bytes + size > self._most:
-            raise RefusedRequest(503, f"{self.bytes} bytes of requests are not delivered yet: send the request again")
+            raise RefusedRequest(503, f"{self.bytes} bytes of requests are in flight: send the request again")
         self.bytes += size
 
     def check_size(self, cost: int) -> None:
-        """Raise RefusedRequest for a request that is too large even alone."""
+        """Raise RefusedRequest for a request that is too large on its own."""
         if cost > self._most:
             raise RefusedRequest(
                 413,
-                f"its values take about {cost} bytes of memory, of {self._most} (max_in_flight_bytes): send fewer at a "
-                "time",
+                f"the values need about {cost} bytes of memory, more than {self._most} (max_in_flight_bytes): send "
+                "fewer at a time",
             )
 
 
 class Judge:
-    """Decides about requests. `in_flight` is what it has let in."""
+    """The rules for requests. `in_flight` is what they have accepted."""
 
     def __init__(self, config: HttpInputConfig, reader: BodyReader, in_flight: InFlight, patience: Patience) -> None:
         self._config = config
@@ -99,8 +99,8 @@ class Judge:
         self.success = Answer(config.response_code, config.response_body.encode(), {})
         self._included = {name.lower(): _canonical(name) for name in config.include_headers}
 
-    def accept(self, head: Head) -> Accepted | Answer:
-        """Raises RefusedRequest."""
+    def accept(self, head: Head) -> AcceptedRequest | Answer:
+        """Accept the head of a request. Raises RefusedRequest."""
         path, query = _target(head.target)
         self._check_path(path)
         config, headers = self._config, head.headers
@@ -111,22 +111,22 @@ class Judge:
         self._access.check(headers)
         if head.method != config.method:
             allowed = f"{config.method}, OPTIONS" if config.options_headers else config.method
-            raise RefusedRequest(405, f"{head.method} is not answered: use {config.method}", {"Allow": allowed})
+            raise RefusedRequest(405, f"method {head.method} is not allowed: use {config.method}", {"Allow": allowed})
         wait, late = self._wait(query)
         encoding = headers.get("content-encoding", "").strip().lower()
         if not is_known(encoding):
             raise RefusedRequest(
-                415, f"the Content-Encoding {encoding[:40]!r} is not taken", {"Accept-Encoding": ACCEPTED}
+                415, f"Content-Encoding {encoding[:40]!r} is not supported", {"Accept-Encoding": ACCEPTED}
             )
         content_type = self._content_type(headers.get("content-type", ""))
         self.in_flight.check()
-        return Accepted(head, content_type, encoding, wait, late)
+        return AcceptedRequest(head, content_type, encoding, wait, late)
 
     def body_of(self, head: Head) -> SizedBody | ChunkedBody:
-        """Raises RefusedRequest."""
+        """Return the framing of a request's body. Raises RefusedRequest."""
         return body_of(head, self._config.max_body_bytes)
 
-    def events(self, accepted: Accepted, body: bytes) -> Received:
+    def events(self, accepted: AcceptedRequest, body: bytes) -> RequestEvents:
         """Return the events of a body. Any thread may call it. Raises RefusedRequest."""
         self._access.check_signature(accepted.head.headers, body)
         content = decompress(body, accepted.encoding, self._config.max_body_bytes)
@@ -135,14 +135,14 @@ class Judge:
         memory = memory_of(content, accepted.content_type)
         self.in_flight.check_size(memory)
         messages = self._reader.read(content, accepted.content_type, self._headers(accepted.head))
-        received = Received(messages, max(memory, cost_of(messages)))
+        received = RequestEvents(messages, max(memory, cost_of(messages)))
         self.in_flight.check_size(received.cost)
         return received
 
     def _check_path(self, path: str) -> None:
         url = self._config.url
         if path != url and not (url.endswith("/") and path.startswith(url)):
-            raise RefusedRequest(404, f"nothing is taken at this path; there is {url}")
+            raise RefusedRequest(404, f"unknown path: use {url}")
 
     def _options(self) -> Answer:
         values = self._config.options_headers.items()
@@ -150,15 +150,15 @@ class Judge:
         return Answer(self._config.options_response_code, b"", headers)
 
     def _wait(self, query: str) -> tuple[float, int]:
-        """Return for how long the answer may be waited for, and its status when that is over: Filebeat's, if the client
-        has asked for it as it would ask Filebeat."""
+        """Return the timeout of the response, and its status when that is over: Filebeat's, if the client asked for it
+        as it would ask Filebeat."""
         patience = self._patience.response
         if not query:
             return patience, HTTPStatus.SERVICE_UNAVAILABLE
         given = parse_qs(query, keep_blank_values=True, max_num_fields=32)
         others = sorted(given.keys() - {WAIT})
         if others:
-            raise RefusedRequest(400, f"the URL has parameters that are not known: {', '.join(others)[:200]}")
+            raise RefusedRequest(400, f"unknown parameters in the URL: {', '.join(others)[:200]}")
         try:
             asked = parse_duration(given[WAIT][-1])
         except ValueError as error:
@@ -172,7 +172,7 @@ class Judge:
         if given in NDJSON and not self._types.isdisjoint(NDJSON):
             return given
         expected = ", ".join(sorted(self._types))
-        raise RefusedRequest(415, f"the Content-Type {given[:80]!r} is not taken; there is {expected}")
+        raise RefusedRequest(415, f"Content-Type {given[:80]!r} is not supported: use {expected}")
 
     def _headers(self, head: Head) -> Doc | None:
         if not self._included:
@@ -188,7 +188,7 @@ def _target(target: str) -> tuple[str, str]:
         parts = urlsplit(target)
         return unquote(parts.path), parts.query
     except ValueError as error:
-        raise RefusedRequest(400, f"the request's path cannot be read: {error}") from error
+        raise RefusedRequest(400, f"invalid request path: {error}") from error
 
 
 def _canonical(name: str) -> str:

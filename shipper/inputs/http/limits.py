@@ -1,4 +1,4 @@
-"""How much clients may take: connections, bytes, seconds."""
+"""Limit the connections, bytes and seconds of clients."""
 
 from dataclasses import dataclass, replace
 
@@ -7,7 +7,7 @@ from log_shipper.shipper.inputs.http.options import HttpInputConfig
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """Seconds, and bytes, that a client may take."""
+    """The seconds and bytes that a client may take."""
 
     idle: float = 75.0  # between two requests: longer than clients and proxies keep a connection, which is mostly 60 s
     head: float = 10.0
@@ -16,7 +16,7 @@ class Patience:
     write: float = 10.0
     linger: float = 1.0
     head_bytes: int = 16 * 1024
-    ahead_bytes: int = 64 * 1024  # of requests behind the one that is not answered yet
+    ahead_bytes: int = 64 * 1024  # of requests sent ahead of the response
     ignored_bytes: int = 1024 * 1024
 
 

@@ -1,4 +1,4 @@
-"""Puts the members of a JSON object into the document of an event: below a field, or into the event itself."""
+"""Put the members of a JSON object into the document of an event: below a field, or into the event itself."""
 
 from collections.abc import Sequence
 
@@ -13,8 +13,8 @@ from log_shipper.shipper.reader.json_members import JsonMembers, JsonOptions
 
 
 class Placing:
-    """`prefix`: the field, dotted; `.` is the event itself, whose `@timestamp` and `message` the object may have.
-    `shared`: the members that all events of the input have."""
+    """The placing of objects. `prefix`: the dotted field; `.` is the event itself, whose `@timestamp` and `message` the
+    object may have. `shared`: the fields of all events of the input."""
 
     def __init__(self, prefix: str, shared: Doc, *, expand_keys: bool, keep_null: bool) -> None:
         target = "" if prefix == "." else prefix
@@ -43,7 +43,7 @@ class Placing:
         meets_nothing, merge = self._apart.isdisjoint, self._members.merge
         texts, docs = list[str](), list[Doc]()
         for value in values:
-            time = value.pop("@timestamp", None)  # nearly all have it, and hardly any another member of these
+            time = value.pop("@timestamp", None)  # nearly all have it, and few of the others
             valid = rfc3339(time) if type(time) is str else None
             message = value.get("message", "")
             if not (value and meets_nothing(value)) or (valid is None and time is not None) or type(message) is not str:
@@ -70,7 +70,7 @@ class Placing:
             doc["headers"] = copied(headers)
 
     def keep_originals(self, docs: Sequence[Doc], originals: Sequence[str]) -> None:
-        """Put the texts, of which the events were made, into `event.original`."""
+        """Put the original texts of the events into `event.original`."""
         shared = self._shared.get("event")
         for doc, original in zip(docs, originals, strict=True):
             event = doc.get("event", shared)
@@ -78,7 +78,7 @@ class Placing:
 
 
 def _text(value: Doc) -> str:
-    """Return an object as text. Only one without members needs it: it is all that the event has."""
+    """Return an object as text. Only an empty one needs it: it is all that the event has."""
     return "" if value else "{}"
 
 

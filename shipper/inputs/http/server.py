@@ -1,8 +1,8 @@
-"""The thread that serves an input of type http: an event loop with all of its connections.
+"""Run the thread that serves an http input: an event loop with all of its connections.
 
-One thread for all: a connection without a request costs nothing but its memory. It reads bodies and makes events of
-them, of large and compressed ones on a second thread, so that no client waits for the work that another one causes;
-the reading thread takes these from the mailbox, and calls back when they are delivered or on disk.
+One thread for all: a connection without a request costs only its memory. It reads bodies and makes events of them, of
+large and compressed ones on a second thread, so that no client waits for the work of another one; the reading thread
+takes these from the mailbox, and calls back when they are delivered or on disk.
 """
 
 import asyncio
@@ -29,13 +29,13 @@ logger = logging.getLogger(__name__)
 
 TICK_SECONDS = 0.25
 HANDSHAKE_SECONDS = 10.0
-RETRY_SECONDS = 0.5  # after an error of the system, as no free descriptor
+RETRY_SECONDS = 0.5  # after an error of the system, such as no free descriptor
 STOP_SECONDS = 1.0
-LEAVE_SECONDS = 0.05  # for the last answers, which the kernel takes at once
+LEAVE_SECONDS = 0.05  # for the last responses, which the kernel takes at once
 
 
 class Tls(Protocol):
-    """How connections are accepted; certificates may be renewed (server_tls.py)."""
+    """The TLS of connections; certificates may be renewed (server_tls.py)."""
 
     @property
     def context(self) -> ssl.SSLContext: ...
@@ -44,7 +44,8 @@ class Tls(Protocol):
 
 
 class Server:
-    """Its methods are called by the reading thread. `problem`: why no connection is accepted; any thread may ask."""
+    """The server. Its methods are called by the reading thread. `problem`: why no connection is accepted; any thread
+    may read it."""
 
     def __init__(
         self,
@@ -73,7 +74,7 @@ class Server:
         self._thread.start()
 
     def close_port(self) -> None:
-        """Take no more connections and requests. Those that were handed over are answered."""
+        """Accept no more connections and requests. Those that were handed over are answered."""
         self._call(self._close_port)
 
     def end_when_idle(self) -> None:
@@ -82,7 +83,7 @@ class Server:
         self._call(self._end_when_idle)
 
     def close(self) -> None:
-        """Refuse what is not answered, and end the thread; within a second."""
+        """Refuse unanswered requests, and end the thread; within a second."""
         self._call(self._end)
         self._thread.join(STOP_SECONDS)
 
@@ -93,7 +94,7 @@ class Server:
     def _aside(self, work: Callable[[], Callable[[], None]]) -> None:
         def finish(future: "Future[Callable[[], None]]") -> None:
             if not future.cancelled():
-                self._call(lambda: future.result()())  # what the work raised is the loop's to log
+                self._call(lambda: future.result()())  # the loop logs exceptions of the work
 
         self._bodies.submit(work).add_done_callback(finish)
 
@@ -113,7 +114,7 @@ class Server:
             self._loop.close()
 
     def _listen(self) -> None:
-        """Accept connections from now on, if there are descriptors for them; else try again soon."""
+        """Accept connections from now on, if there are descriptors for them; else retry soon."""
         if self.is_port_closed:
             return
         try:
@@ -162,7 +163,7 @@ class Server:
             )
         except OSError as error:  # of a handshake, too
             client.close()
-            logger.debug("%s: a client did not connect: %s", self._name, error)
+            logger.debug("%s: a client failed to connect: %s", self._name, error)
 
     def _tick(self) -> None:
         self._loop.call_later(TICK_SECONDS, self._tick)
@@ -183,7 +184,7 @@ class Server:
 
     def _end_when_idle(self) -> None:
         self._close_port()
-        self.endpoint.take_back()  # again and again: who connected before the port was closed may send later
+        self.endpoint.take_back()  # again and again: clients that connected before the port was closed may send later
         if self.endpoint.is_idle:
             self._stop()
         else:
@@ -192,4 +193,4 @@ class Server:
     def _stop(self) -> None:
         self._bodies.shutdown(wait=False, cancel_futures=True)
         self.endpoint.abort()
-        self._loop.call_soon(self._loop.stop)  # after what `abort` has left to do
+        self._loop.call_soon(self._loop.stop)  # after the rest of `abort`

@@ -1,4 +1,4 @@
-"""The input `http` as a source of batches."""
+"""Provide the input `http` as a source of batches."""
 
 import errno
 import logging
@@ -33,7 +33,7 @@ PATIENCE = Patience()
 
 
 class HttpSource:
-    """Used by the reading thread, but for `status`."""
+    """The source of an http input. Used by the reading thread, except `status`."""
 
     def __init__(
         self,
@@ -42,12 +42,12 @@ class HttpSource:
         wake: Callable[[], None],
         patience: Patience = PATIENCE,
     ) -> None:
-        """Raises StartError."""
+        """Start the server. Raises StartError."""
         config = feed_input.config
         assert isinstance(config, HttpInputConfig)
         if context.once:
             raise StartError(
-                f"input {feed_input.id}: {config.reads[0]} has no end: run it without --once, or disable the input"
+                f"input {feed_input.id}: {config.reads[0]} never ends: run without --once, or disable the input"
             )
         self._clock = feed_input.clock
         self._stage = None if feed_input.stage is None else feed_input.stage(lambda _: None)
@@ -58,7 +58,7 @@ class HttpSource:
         self.name = replace(config, listen_port=self.port).reads[0]
         self._source = feed_input.source(uuid.uuid4().hex, self.name, repeatable=False)
         self._in_flight = InFlight(config)
-        self._mailbox: Mailbox[Part] = Mailbox(wake)  # bounded by what the server takes
+        self._mailbox: Mailbox[Part] = Mailbox(wake)  # bounded by what the server accepts
         patience = patience_of(config, patience)
         judge = Judge(config, _body_reader(config, feed_input, self._source), self._in_flight, patience)
         limits = Limits(config.max_connections, config.retry_after, patience)
@@ -66,7 +66,7 @@ class HttpSource:
         self._open_batches = 0
         self._is_ending = False  # the agent stops
         self._is_stopped = False
-        self._counted = Counter[int]()  # of the answers, what the metrics have
+        self._counted = Counter[int]()  # the responses that are in the metrics
         self._server.start()
         logger.info("input %s: listening at %s", feed_input.id, self.name)
 
@@ -75,7 +75,7 @@ class HttpSource:
         return self._is_stopped and not self._open_batches and self._server.is_port_closed
 
     def step(self) -> None:
-        """Nothing is to be found: count what was answered."""
+        """Count the responses; there is nothing to find."""
         metrics, answers = self._context.metrics, self._server.endpoint.counts.answers.copy()
         for status, count in (answers - self._counted).items():
             if status < HTTPStatus.BAD_REQUEST:
@@ -112,14 +112,14 @@ class HttpSource:
         )
 
     def read_to_end(self, longest: float) -> bool:
-        """Close the port, and give out what was received whole."""
+        """Close the port, and give out complete requests."""
         if not self._is_ending:
             self._is_ending = True
             self._server.close_port()
         return (self._server.is_port_closed and self._mailbox.is_empty) or longest <= 0
 
     def stop(self) -> None:
-        """Read nothing more. At a reload, the requests whose events were given out are answered still."""
+        """Read nothing more. At a reload, requests whose events were given out are still answered."""
         if self._is_stopped:
             return
         self._is_stopped = True
@@ -132,7 +132,7 @@ class HttpSource:
     @property
     def _problem(self) -> str:
         return self._server.problem or (
-            "requests are refused with 503: too many wait" if self._in_flight.is_full else ""
+            "refusing requests with 503: too many in flight" if self._in_flight.is_full else ""
         )
 
     @property
@@ -140,8 +140,8 @@ class HttpSource:
         return not self._is_stopped and self._context.pipeline.takes_more(self._source)
 
     def _track(self, messages: Messages, deliveries: list[Delivery]) -> Callable[[], None]:
-        """Return what resolves a batch. It has a ledger of its own, as requests do not wait for each other: with
-        transactions, it is that which waits for the commit."""
+        """Return the function that resolves a batch. Each has its own ledger, as requests do not wait for each other;
+        with transactions, the ledger waits for the commit."""
 
         def settled(_: int) -> None:
             self._open_batches -= 1
@@ -154,8 +154,8 @@ class HttpSource:
 def _body_reader(config: HttpInputConfig, feed_input: FeedInput, source: Source) -> BodyReader:
     members = source.constants.members
     placing = Placing(config.prefix, members, expand_keys=config.expand_keys, keep_null=config.keep_null)
-    most_events = config.max_in_flight_bytes // EVENT_OVERHEAD
-    return BodyReader(placing, feed_input.max_bytes, most_events, originals=config.preserve_original_event)
+    max_events = config.max_in_flight_bytes // EVENT_OVERHEAD
+    return BodyReader(placing, feed_input.max_bytes, max_events, originals=config.preserve_original_event)
 
 
 def _listen(config: HttpInputConfig, input_id: str) -> socket.socket:
@@ -165,6 +165,6 @@ def _listen(config: HttpInputConfig, input_id: str) -> socket.socket:
     except OSError as error:
         why = error.strerror or os.strerror(error.errno or errno.EINVAL)
         raise StartError(
-            f"input {input_id}: cannot listen on {host}:{port} ({why}): choose another listen_address or listen_port, "
-            "or stop the program that has it"
+            f"input {input_id}: cannot listen on {host}:{port} ({why}): choose another listen_address or "
+            "listen_port, or stop the program that uses it"
         ) from error

@@ -1,4 +1,4 @@
-"""The command line of journalctl."""
+"""Make the command line of journalctl."""
 
 import glob
 import os
@@ -6,16 +6,16 @@ from collections.abc import Iterator, Sequence
 
 from log_shipper.shipper.inputs.journald.options import SYSTEM_JOURNAL, JournaldConfig
 
-SINCE = "@"  # in front of the seconds since 1970 where to begin; no cursor begins so
-FIRST = "^"  # in front of a cursor: its entry was the first to be read, and is not acknowledged
+SINCE = "@"  # before the seconds since 1970 at which to begin; no cursor begins like this
+FIRST = "^"  # before the cursor of the first entry, while it is not acknowledged
 
 
 def command(
     config: JournaldConfig, path: str, start: str, *, files: Sequence[str] = (), follow: bool = False
 ) -> list[str]:
-    """`start`: the cursor of the entry to begin with, a time ("@1719834246.8"), or empty for the oldest entry. `files`:
-    those to read of the path, none for all. Fields of any size are wanted (`--all`: others are null beyond 4 KiB), and
-    the entries of all boots."""
+    """Return the command. `start`: the cursor of the first entry, a time ("@1719834246.8"), or empty for the oldest
+    entry. `files`: those of the path to read, none for all. It asks for fields of any size (`--all`: longer ones are
+    null beyond 4 KiB), and for the entries of all boots."""
     line = [config.program, "--output=json", "--no-pager", "--all", "--no-tail", "--boot=all"]
     if follow:
         line.append("--follow")

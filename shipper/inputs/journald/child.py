@@ -1,4 +1,4 @@
-"""One journalctl as a child process: it never outlives the agent, and reading from it never blocks."""
+"""Run a journalctl as a child process that never outlives the agent, with reads that never block."""
 
 import contextlib
 import ctypes
@@ -31,19 +31,19 @@ def _prepare(parent: int, chroot: str) -> Callable[[], None]:
 
 
 class Child:
-    """Used by the reading thread only, which must be the process's main thread: the kernel kills the child when the
-    thread that started it ends."""
+    """The child process. Used by the reading thread only, which must be the process's main thread: the kernel kills the
+    child when the thread that started it ends."""
 
     def __init__(self, command: Sequence[str], chroot: str = "") -> None:
-        """Raises OSError, subprocess.SubprocessError."""
+        """Start the process. Raises OSError, subprocess.SubprocessError."""
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             bufsize=0,
-            env=os.environ | {"LC_ALL": "C"},  # its words are searched for some
-            process_group=0,  # a Ctrl-C is for the agent, which reads on until it stops
+            env=os.environ | {"LC_ALL": "C"},  # its messages are matched
+            process_group=0,  # a Ctrl-C is for the agent, which keeps reading until it stops
             preexec_fn=_prepare(os.getpid(), chroot),  # it takes no locks
         )
         assert self._process.stdout is not None
@@ -67,7 +67,7 @@ class Child:
             return None
 
     def words(self) -> str | None:
-        """Return what it has written to its standard error since the last call, as one line; None at its end."""
+        """Return its standard error since the last call, as one line; None at its end."""
         try:
             text = os.read(self.errors, _STDERR_BYTES)
         except BlockingIOError:
@@ -77,7 +77,7 @@ class Child:
         return " / ".join(text.decode("utf-8", "replace").split("\n")).strip(" /")
 
     def end(self) -> int | None:
-        """Kill it if it still runs. Return its exit code, negative for a signal; None if it is not known yet."""
+        """Kill it if it still runs. Return its exit code, negative for a signal; None if it is unknown yet."""
         if self._process.poll() is None:
             self._process.kill()
         try:
@@ -90,7 +90,7 @@ class Child:
                     pipe.close()
 
     def exit_code(self) -> int | None:
-        """Return its exit code if it ends within a moment, as it does once its output has ended."""
+        """Return its exit code if it exits within a moment, as it does once its output has ended."""
         try:
             return self._process.wait(_REAP_SECONDS)
         except subprocess.TimeoutExpired:
@@ -98,11 +98,11 @@ class Child:
 
 
 def end_in_words(code: int | None) -> str:
-    """`code`: None if it has closed its output, but did not end."""
+    """Describe how the process ended. `code`: None if it closed its output without exiting."""
     if code is None:
-        return "closed its output and did not end, so it is killed"
+        return "closed its output without exiting and was killed"
     if code >= 0:
-        return f"ended with code {code}"
+        return f"exited with code {code}"
     try:
         return f"was killed by {signal.Signals(-code).name}"
     except ValueError:  # of realtime signals only the first and the last have names

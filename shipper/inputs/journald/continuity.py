@@ -1,4 +1,4 @@
-"""Checks whether entries follow one another, and reports what was deleted in between."""
+"""Check whether entries follow one another, and report deleted ones in between."""
 
 import logging
 
@@ -12,13 +12,13 @@ logger = logging.getLogger(__name__)
 
 
 class Continuity:
-    """Numbers show what is missing only where all entries are read: with a filter, or several journals at once, there
-    are gaps. `shares_numbers`: other sequences have numbers of the same counter."""
+    """The check for gaps. Numbers show gaps only if all entries are read: with a filter, or several journals at once,
+    there are gaps. `shares_numbers`: other sequences share the counter."""
 
     def __init__(
         self, where: str, config: JournaldConfig, metrics: Metrics, throttle: Throttle, *, is_whole: bool
     ) -> None:
-        """`is_whole`: the entries are those of all that there is at a path, and not of one sequence."""
+        """Take the journal. `is_whole`: the entries are those of a whole path, not of one sequence."""
         self.shares_numbers = False
         self._where = where
         self._is_filtered = bool(config.units or config.syslog_identifiers or config.matches)
@@ -26,7 +26,7 @@ class Continuity:
         self._metrics = metrics
         self._throttle = throttle
         self._expected: tuple[Key, int] | None = None  # the first entry of a journalctl
-        self._is_given = True  # that entry, already
+        self._is_given = True  # that entry was given already
         self._before: tuple[str, int] | None = None  # sequence and number of the last entry
         self._refused = 0  # entries that are counted already; their numbers will be missing
 
@@ -35,7 +35,8 @@ class Continuity:
         return not (self._is_filtered or self._is_merged or self.shares_numbers)
 
     def starts_at(self, start: str) -> None:
-        """A journalctl begins there (arguments.py). The entry was given already, unless it is marked as the first."""
+        """Expect the entry at which a journalctl begins (arguments.py). It was given already, unless it is marked as
+        the first."""
         self._refused = 0
         self._is_given = not start.startswith(FIRST)
         self._expected = None if not start or start.startswith(SINCE) else number_of(start.removeprefix(FIRST))
@@ -55,44 +56,43 @@ class Continuity:
         return entries
 
     def damaged(self, count: int) -> None:
-        """So many entries were refused. Their numbers are missing, and are not to be counted again."""
+        """Count refused entries. Their missing numbers must not be counted again."""
         self._metrics.journal_entries_lost += count
         self._refused += count
 
     def skipped(self, cursor: str, size: int) -> None:
-        """An entry was too large to be read."""
+        """Report an entry that was too large to be read."""
         self._metrics.journal_entries_lost += 1
         self._expected = None
         self._before = None
         logger.error(
-            "%s: an entry of %d bytes is too large, and is left out (cursor %s); message_max_bytes sets the limit",
+            "%s: skipped an entry of %d bytes, larger than message_max_bytes (cursor %s)",
             self._where,
             size,
             cursor or "unknown",
         )
 
     def ended(self, cursor: str, last: int) -> None:
-        """All files are missing. `cursor`: of the entry that was read last; `last`: the number of the last one that
-        there was."""
+        """Report that all files are missing. `cursor`: of the last entry read; `last`: the number of the last existing
+        one."""
         place = number_of(cursor)
         if place is not None and last > place[1] and self._reads_all:
             self._report_lost(place[1], last + 1)
         elif last and (place is None or last > place[1]):
             logger.warning(
-                "%s: all files are missing, and entries up to number %d were perhaps not read", self._where, last
+                "%s: all journal files are missing; entries up to number %d may be unread", self._where, last
             )
 
     def _before_it(self, number: int) -> int:
-        """Return the number of the last entry that is not missing if the one with that number is."""
+        """Return the number of the last entry that is not missing, if the one with that number is."""
         return number if self._is_given else number - 1
 
     def _report_missing(self, sequence: str, number: int, first: Entry) -> None:
         before = self._before_it(number)
         if not self._reads_all or first.key[0] != sequence or first.number < before:
             logger.warning(
-                "%s: the entry that was read %s (number %d) is not there any more, or the input's filters leave it out "
-                "now; reading continues with the next entry that is there, number %d of %s. How many entries were "
-                "deleted in between is not known",
+                "%s: the %s entry read (number %d) is missing (vacuumed, or excluded by the filters); continuing "
+                "with the next entry, number %d of %s. The number of entries lost is unknown",
                 self._where,
                 "last" if self._is_given else "first",
                 number,
@@ -119,9 +119,8 @@ class Continuity:
         self._metrics.journal_entries_lost += missing - counted
         if self._throttle.is_due():
             logger.warning(
-                "%s: %d entries (numbers %d to %d) are missing: the journal was vacuumed before they were read, a file "
-                "of it is damaged, or the shipper's user may not read them; %d other gaps since the last report (at "
-                "most one a minute)",
+                "%s: %d entries (numbers %d to %d) are missing: vacuumed before they were read, in a damaged file, "
+                "or not readable by the shipper's user; %d other gaps since the last report (at most one a minute)",
                 self._where,
                 first - last - 1,
                 last + 1,

@@ -1,7 +1,7 @@
-"""The fields of a journal entry -> the members of an event, as Filebeat has them.
+"""Convert the fields of a journal entry to the fields of an event, as Filebeat's.
 
-Most fields are those of the process that wrote the entry, which are the same from entry to entry. What is made of them
-is kept, by all fields that are not of the entry alone, and only those are converted again.
+Most fields are those of the process that wrote the entry, which are the same from entry to entry. Their conversion is
+cached, by all fields that are not of the entry alone, and only the others are converted again.
 """
 
 import re
@@ -19,14 +19,14 @@ _ARGUMENT = re.compile(r'"(?:\\"|[^"])*?"|[^\t\n\f\r ]+')
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 _PLACES = {name: (tuple(field.name.split(".")), field.integer) for name, field in FIELDS.items() if field.name}
 _OTHERS = frozenset(FIELDS) - _PLACES.keys()
-# Of one entry only; where they are not left out, they are below journald.custom.
+# Fields of one entry only; unless left out, they are below journald.custom.
 _OF_ENTRY = ("__REALTIME_TIMESTAMP", "__SEQNUM", "SYSLOG_TIMESTAMP", "SYSLOG_RAW")
 _TIMES = tuple(name for name in FIELDS if name.endswith("_TIMESTAMP"))
 
 
 class Conversion:
-    """`shared`: the members that all events of the journal have. `is_changed`: parsers or processors may change an
-    event's document in place, so that no two documents may have a part in common."""
+    """The conversion of entries. `shared`: the fields of all events of the journal. `is_changed`: parsers or processors
+    may change an event's document in place, so that no two documents may share a part."""
 
     def __init__(self, shared: Doc, *, keep_null: bool, save_remote_hostname: bool, is_changed: bool) -> None:
         self._shared = shared
@@ -36,8 +36,7 @@ class Conversion:
         self._kept: dict[frozenset[tuple[str, Any]], Doc] = {}
 
     def document(self, entry: Entry, event: Doc) -> Doc:
-        """Return the members of the entry, whose message and cursor were taken out. `event`: the member of that
-        name."""
+        """Return the fields of the entry, without its message and cursor. `event`: the field of that name."""
         for name in _TIMES:
             entry.pop(name, None)
         own = {name.lstrip("_").lower(): entry.pop(name) for name in _OF_ENTRY if name in entry}
@@ -52,7 +51,7 @@ class Conversion:
         try:
             key = frozenset(entry.items())
             known = self._kept.get(key)
-        except TypeError:  # a field given several times, or a binary one, is a list
+        except TypeError:  # a repeated field, or a binary one, is a list
             return self._convert(entry)
         if known is None:
             known = self._convert(entry)
@@ -82,7 +81,7 @@ class Conversion:
         return doc
 
     def _join_shared(self, doc: Doc, entry: Entry) -> None:
-        """Add what all events have below the names that the document has too, which it would hide."""
+        """Add the common fields below names that the document has too, which would hide them."""
         if entry.get(PARTIAL) == "true":
             doc["tags"] = [*self._shared.get("tags", ()), "partial_message"]
         for name in doc.keys() & self._shared.keys() - {"log", "tags"}:
@@ -99,7 +98,7 @@ def _put(doc: Doc, path: tuple[str, ...], value: Any) -> None:
 
 
 def _integer(value: Any) -> Any:
-    """Return the number of a text; some versions of systemd put a user after it (`123,root`). What is none stays."""
+    """Return the number of a text; some versions of systemd append a user (`123,root`). Other texts stay."""
     if not isinstance(value, str):
         return value
     for text in (value, value.partition(",")[0]):
@@ -109,7 +108,7 @@ def _integer(value: Any) -> Any:
 
 
 def _enrich(doc: Doc) -> None:
-    """Add the members of ECS. What an entry says on behalf of another process (`object`) takes precedence."""
+    """Add the ECS fields. What an entry says on behalf of another process (`object`) takes precedence."""
     journald: Doc = doc.get("journald", {})
     for of in (journald, journald.get("object", {})):
         _put_user(doc, of)
@@ -152,7 +151,7 @@ def _number(value: Any) -> int:
 
 
 def message_of(value: Any) -> str:
-    """Return the text of MESSAGE: bytes that are not printable, and messages given several times, come as lists."""
+    """Return the text of MESSAGE: unprintable bytes, and repeated messages, come as lists."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):
@@ -209,7 +208,7 @@ _DIGITS = frozenset("0123456789abcdefABCDEF")
 
 
 def capability_names(mask: str) -> list[str]:
-    """Return the names of a mask in hexadecimal digits; none if it is no such mask. One without a name is CAP_41."""
+    """Return the names of a mask in hexadecimal digits; none if it is not a mask. One without a name is CAP_41."""
     if not mask or len(mask) > 16 or not _DIGITS.issuperset(mask):
         return []
     bits = int(mask, 16)

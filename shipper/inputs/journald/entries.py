@@ -1,4 +1,4 @@
-"""The lines of `journalctl --output=json`, as entries."""
+"""Decode the lines of `journalctl --output=json` as entries."""
 
 import logging
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ from log_shipper.shipper.inputs.journald.conversion import message_of
 
 logger = logging.getLogger(__name__)
 
-# Damaged journals may have others, which neither a date nor the queue on disk can be made of.
+# Damaged journals may have others, which neither a date nor the queue on disk can represent.
 MAX_ENTRIES = 2**63 - 1
 END_OF_TIME = 253_402_300_800 * 10**6  # microseconds, at the end of the year 9999
 
@@ -23,7 +23,8 @@ Key = tuple[str, str]  # id of the sequence, id of the boot
 
 @dataclass(slots=True)
 class Entry:
-    """`fields`: without its message and its cursor. `time` in microseconds since 1970, `size` in bytes of its line."""
+    """A journal entry. `fields`: without its message and its cursor. `time` in microseconds since 1970, `size` in bytes
+    of its line."""
 
     key: Key
     number: int
@@ -36,7 +37,8 @@ class Entry:
 
 
 class Decoder:
-    """`max_bytes`: the longest message that is kept whole. `refused`: the lines of the last call that are no entry."""
+    """The decoder of lines. `max_bytes`: maximum length of a message that is kept whole. `refused`: the number of lines
+    of the last call that are not entries."""
 
     def __init__(self, where: str, max_bytes: int, throttle: Throttle) -> None:
         self._where = where
@@ -60,10 +62,10 @@ class Decoder:
         cursor = fields.pop("__CURSOR")
         sequence, number, boot = cursor.split(";", 3)[:3]
         if sequence[:2] != "s=" or number[:2] != "i=" or boot[:2] != "b=":
-            raise ValueError(f"cursor {cursor[:100]!r} is of another form")
+            raise ValueError(f"unknown format of cursor {cursor[:100]!r}")
         place, time = int(number[2:], 16), int(fields["__REALTIME_TIMESTAMP"])
         if place >= MAX_ENTRIES or not 0 <= time < END_OF_TIME:
-            raise ValueError(f"its number ({place}) or its time ({time}) cannot be right")
+            raise ValueError(f"invalid number ({place}) or time ({time})")
         text = fields.pop("MESSAGE", "")
         if type(text) is not str:
             text = message_of(text)
@@ -78,8 +80,8 @@ class Decoder:
         self.refused.append(line)
         if self._throttle.is_due():
             logger.error(
-                "%s: journalctl wrote a line that is not an entry (%s: %s), which is left out, and so were %d others "
-                "since the last report: %r (at most one a minute)",
+                "%s: skipped a line of journalctl that is not an entry (%s: %s), and %d others since the last "
+                "report: %r (at most one a minute)",
                 self._where,
                 type(error).__name__,
                 error,
@@ -89,7 +91,7 @@ class Decoder:
 
 
 def number_of(cursor: str) -> tuple[Key, int] | None:
-    """Return what a cursor says; None if it is of another form."""
+    """Return the sequence and number in a cursor; None for another format."""
     parts = dict(part.partition("=")[::2] for part in cursor.split(";"))
     try:
         return (parts["s"], parts["b"]), int(parts["i"], 16)

@@ -1,4 +1,4 @@
-"""The journals of one input, as a source of batches."""
+"""Provide the journals of one input as a source of batches."""
 
 import shutil
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ from log_shipper.shipper.inputs.journald.sequences import Sequences
 
 
 class JournaldFeed:
-    """Used by the reading thread only, but for `status`."""
+    """The feed of journals. Used by the reading thread only, except `status`."""
 
     def __init__(
         self,
@@ -26,7 +26,7 @@ class JournaldFeed:
         states: Sequence[FileState],
         host: Host,
     ) -> None:
-        """Raises StartError."""
+        """Open the journals. Raises StartError."""
         config = cast(JournaldConfig, feed_input.config)
         _check_program(feed_input, config)
         self._once = context.once
@@ -94,6 +94,6 @@ def _check_program(feed_input: FeedInput, config: JournaldConfig) -> None:
     if program is None:
         within = f" below {config.chroot}" if config.chroot else ""
         raise StartError(
-            f"input {feed_input.id}: {config.program} is not there{within}, or may not be executed; install systemd's "
-            "journalctl, set journalctl_path, or remove the input"
+            f"input {feed_input.id}: {config.program} does not exist{within}, or is not executable; install "
+            "systemd's journalctl, set journalctl_path, or remove the input"
         )

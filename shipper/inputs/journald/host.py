@@ -1,4 +1,4 @@
-"""The one door of this input to the operating system: child processes, and the files of journals."""
+"""Access the operating system for this input: child processes, and journal files."""
 
 import glob
 import os
@@ -17,7 +17,7 @@ _PERSISTENT, _VOLATILE = "/var/log/journal", "/run/log/journal"
 
 
 class Process(Protocol):
-    """As `child.Child` is described. `output` and `errors` are what is watched."""
+    """A process (see `child.Child`). `output` and `errors` are the watched descriptors."""
 
     output: int
     errors: int
@@ -35,13 +35,13 @@ class Process(Protocol):
 
 
 class Host(Protocol):
-    """`wake` watches the output of processes. Called by the reading thread only; a call may take as long as a local
-    file system."""
+    """The operating system. `wake` watches the output of processes. Called by the reading thread only; a call may take
+    as long as a local file system."""
 
     wake: LoopWake
 
     def start(self, command: Sequence[str], chroot: str) -> Process:
-        """Raises OSError, subprocess.SubprocessError."""
+        """Start a process. Raises OSError, subprocess.SubprocessError."""
 
     def files(self, config: JournaldConfig, path: str) -> Iterator[str]:
         """Yield the files that journalctl reads for this path of an input, as it sees them, below `chroot`."""
@@ -50,7 +50,7 @@ class Host(Protocol):
         """Return the inode and size of a journal file, and its first bytes. Raises OSError."""
 
     def inode(self, path: str) -> int:
-        """Raises OSError."""
+        """Return the inode of a file. Raises OSError."""
 
 
 class ThisHost:
@@ -79,8 +79,8 @@ class ThisHost:
 
 
 def _files(root: str, path: str, *, merge: bool) -> Iterator[str]:
-    """Yield what journalctl reads: the files of a directory, and those in its directories of machines; of the host's
-    own journal those of this machine, and with `merge` of all machines and of remote hosts."""
+    """Yield the files that journalctl reads: those of a directory, and of its machine directories; of the host's own
+    journal those of this machine, and with `merge` of all machines and remote hosts."""
     if path != SYSTEM_JOURNAL:
         if os.path.isdir(root + path):
             yield from _files_in(root + path, _MACHINE)
@@ -102,7 +102,7 @@ def _files_in(directory: str, below: re.Pattern[str] | None) -> Iterator[str]:
     except PermissionError:
         yield directory
         return
-    except OSError:  # it is missing, or is not a directory
+    except OSError:  # it is missing, or not a directory
         return
     for entry in entries:
         if entry.name.endswith((".journal", ".journal~")):

@@ -1,4 +1,4 @@
-"""One sequence of a journal: the batches of what its journalctl writes, and the position of what is acknowledged."""
+"""Read one sequence of a journal: make batches of its journalctl's output, and track the acknowledged position."""
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +21,7 @@ from log_shipper.shipper.inputs.journald.position import Position
 from log_shipper.shipper.inputs.journald.runs import Run, mark_of
 from log_shipper.shipper.reader.chain import max_timeout
 
-RUNS_KEPT = 64  # sequences and boots; of an older one, the next entry begins another run
+RUNS_KEPT = 64  # sequences and boots; the next entry of an older one begins another run
 PARKED_ENTRIES = 20_000  # behind a pending message
 LINE_OVERHEAD = 1024**2  # the other fields of an entry
 
@@ -38,7 +38,7 @@ class _Read:
 
 @dataclass(slots=True)
 class _Given:
-    """What is to become a batch, and how many bytes were read for it."""
+    """A future batch, and the bytes read for it."""
 
     run: Run
     messages: Messages
@@ -46,12 +46,12 @@ class _Given:
 
 
 class Journal:
-    """Used by the reading thread only."""
+    """The reading of one sequence. Used by the reading thread only."""
 
     def __init__(
         self, feed_input: FeedInput, config: JournaldConfig, state: FileState, context: SourceContext, host: Host
     ) -> None:
-        """`state`: its `key` is the sequence that is read, empty for all that there is at its path."""
+        """Resume at `state`, whose `key` is the sequence, empty for the whole path."""
         clock, metrics = feed_input.clock, feed_input.metrics
         self.name = f"journal {state.path}" + (f" (sequence {state.key})" if state.key else "")
         where = f"input {feed_input.id}, {self.name}"
@@ -60,14 +60,14 @@ class Journal:
         settings = ReadSettings(config, state.path, where, longest, context.once)
         self.journalctl = Journalctl(settings, self._start_at, host, clock, metrics)
         self._input, self._context, self._clock, self._metrics = feed_input, context, clock, metrics
-        self._last = state.cursor  # of the entry that was read last
+        self._last = state.cursor  # of the last entry read
         self._timeout = max_timeout(config.parsers)
         self._runs: dict[Key, Run] = {}
         self._entries: deque[_Read] = deque()  # from the first entry of a pending message on
         self._parked: tuple[SaveTicket, list[Batch]] | None = None  # until their ends are saved
         self._ready: deque[deque[Batch]] = deque()  # not given yet; what is resolved together is together
         self._unresolved = 0  # batches
-        self._given_up = 0  # of what is tracked, what a stop left behind
+        self._given_up = 0  # of the tracked ones, what a stop left behind
         throttle = Throttle(clock.monotonic)
         self._decoder = Decoder(where, feed_input.max_bytes, throttle)
         self.continuity = Continuity(where, config, metrics, throttle, is_whole=not state.key)
@@ -78,11 +78,11 @@ class Journal:
 
     @property
     def at_end(self) -> bool:
-        """True if, with `once`, all that there was is acknowledged."""
+        """Return True if, with `once`, all existing entries are acknowledged."""
         return self.journalctl.ended and not self._entries and self.settled
 
     def read(self) -> Iterator[Batch]:
-        """Yield the batches of one read. The caller may stop at any, and is given the others the next time."""
+        """Yield the batches of one read. The caller may stop at any; the next call yields the rest."""
         yield from self._given()
         if self._ready:  # the pipeline takes no more of it
             return
@@ -95,7 +95,7 @@ class Journal:
         entries = self._new_entries()
         if entries:
             new = self.continuity.new(entries)
-            self.journalctl.works(new=bool(new))
+            self.journalctl.note_entries(new=bool(new))
             yield from self._given(self._batches(new))
         elif self.journalctl.ended:
             self._end_messages([run for run in self._runs.values() if run.pending_since is not None])
@@ -108,11 +108,11 @@ class Journal:
             self._last = cursor or self._last
             self.continuity.skipped(cursor, size)
             if not cursor:
-                self.journalctl.refused(1, f"a line of {size} bytes".encode())
+                self.journalctl.note_refused(1, f"a line of {size} bytes".encode())
         entries = self._decoder.entries(lines)
         if refused := self._decoder.refused:
             self.continuity.damaged(sum(line.startswith(b"{") for line in refused))
-            self.journalctl.refused(len(refused), refused[0])
+            self.journalctl.note_refused(len(refused), refused[0])
         if entries:
             if self.position.state.cursor[:1] in ("", SINCE):
                 # Without it, a start before the first acknowledgement would not see that this entry was deleted.
@@ -121,7 +121,7 @@ class Journal:
         return entries
 
     def next_wake(self, *, reading: bool) -> float:
-        """Return the seconds that may pass before it has something to do, unless its journalctl writes something."""
+        """Return the seconds until it has something to do, unless its journalctl writes something."""
         if self._ready and reading:
             return 0.0 if self._takes_more else REFUSED_WAIT
         if self._parked is not None:
@@ -132,7 +132,7 @@ class Journal:
         return min(wait, self.journalctl.next_wake(reading=reading))
 
     def stop(self) -> None:
-        """Read nothing more. What is pending is read again by the next reading."""
+        """Read nothing more. Pending entries are read again by the next reading."""
         self.journalctl.stop()
         parked = [self._parked[1]] if self._parked is not None else []
         left = [*self._ready, *parked]
@@ -142,7 +142,7 @@ class Journal:
         self._parked = None
 
     def end(self) -> None:
-        """All files are missing: give what is pending, and nothing more."""
+        """Give the pending messages, and nothing more: all files are missing."""
         self.continuity.ended(self._last, self.journalctl.last_number)
         self.journalctl.end()
 
@@ -212,7 +212,7 @@ class Journal:
         return batches
 
     def _batch(self, piece: _Given, resolve: Callable[[], None]) -> Batch:
-        """The batch's size is in entries; what metrics count of it, and the memory that it takes, is in bytes."""
+        """Return a batch. Its size is in entries; metrics and memory count bytes."""
         batch = Batch(piece.run.source, piece.messages, self._clock.time(), resolve)
         batch.grown = beyond = piece.size - batch.size
         self._metrics.bytes_read += beyond

@@ -1,5 +1,5 @@
-"""The fields of journal entries and their names in events: those of Filebeat 9, for its processors and dashboards to
-fit."""
+"""Map the fields of journal entries to their names in events: those of Filebeat 9, for its processors and
+dashboards."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -10,7 +10,8 @@ from log_shipper.config.text.checks import Finding
 
 @dataclass(frozen=True, slots=True)
 class JournalField:
-    """`name`: dotted, in events; empty if the field is left out. `integer`: its text is a whole number."""
+    """A field of the journal. `name`: dotted, in events; empty if the field is left out. `integer`: its text is a whole
+    number."""
 
     name: str
     integer: bool = False
@@ -27,7 +28,7 @@ def _integers(**names: str) -> dict[str, JournalField]:
 LEFT_OUT = JournalField("")
 PARTIAL = "CONTAINER_PARTIAL_MESSAGE"  # becomes a tag
 
-# A field that is not among them is put below journald.custom, in lower case and without underscores at its front.
+# Other fields are put below journald.custom, in lower case and without leading underscores.
 FIELDS: Mapping[str, JournalField] = {
     **_texts(
         COREDUMP_UNIT="journald.coredump.unit",
@@ -86,7 +87,7 @@ FIELDS: Mapping[str, JournalField] = {
         _SYSTEMD_OWNER_UID="systemd.owner_uid",
         _UID="journald.uid",
     ),
-    # The times are in @timestamp, or say less than it; the identifier of a container is whole in container.id.
+    # The times are in @timestamp, or less precise; the container's id is whole in container.id.
     **dict.fromkeys(
         (
             "__MONOTONIC_TIMESTAMP",
@@ -100,7 +101,7 @@ FIELDS: Mapping[str, JournalField] = {
         LEFT_OUT,
     ),
 }
-# By their names in events, among them those that Filebeat gave to these fields before release 9.
+# By their names in events, including those of Filebeat before release 9.
 _JOURNAL_NAMES = {
     **{field.name: journal for journal, field in FIELDS.items() if field.name},
     "container.id_truncated": "CONTAINER_ID",
@@ -119,12 +120,13 @@ def check_match(match: str) -> Iterator[Finding]:
         return
     name, equals, _ = match.partition("=")
     if not name or not equals or "\0" in match:
-        yield "", f"{match!r} must be FIELD=value, as in _SYSTEMD_UNIT=nginx.service, or +, which means or"
+        yield "", f"{match!r} must be FIELD=value, such as _SYSTEMD_UNIT=nginx.service, or + for OR"
     elif not _JOURNAL_NAME.fullmatch(_JOURNAL_NAMES.get(name, name)):
         yield (
             "",
-            f"{name!r} is neither the name of a field in the journal, as _SYSTEMD_UNIT, nor in events, as systemd.unit"
-            "; journalctl -o verbose shows the fields of entries, and those with __ in front cannot be matched",
+            f"unknown field {name!r}: use its name in the journal, such as _SYSTEMD_UNIT, or in events, such as "
+            "systemd.unit; journalctl -o verbose shows the fields of entries (names with a leading __ cannot be "
+            "matched)",
         )
 
 

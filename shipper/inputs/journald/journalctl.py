@@ -1,10 +1,10 @@
-"""A journalctl that is started again whenever it ends, later each time that it has given nothing.
+"""Keep a journalctl running: restart it whenever it ends, with a longer delay each time that it gave nothing.
 
 It reads the files of one sequence. They are listed, and opened by journalctl a moment later: a rotation in between
-would lead it past the rest of a file that has another name now. So its output is only taken after the files were listed
-once more (`awaits_look`), and are the same. One that follows a sequence keeps to the files that it has opened; it is
-replaced when there is another one. Where entries can hardly come, it reads to the end, and is started again when the
-header of a file shows that there are more.
+would lead it past the rest of a renamed file. So its output is only taken after the files were listed once more
+(`awaits_look`), and are the same. A following journalctl keeps to the files that it has opened; it is replaced when
+there is another one. Where new entries are unlikely, it reads to the end, and is started again when the header of a
+file shows more.
 """
 
 import logging
@@ -18,11 +18,11 @@ from log_shipper.shipper.backoff import Backoff
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.inputs.journald.arguments import FIRST, command
 from log_shipper.shipper.inputs.journald.child import end_in_words
+from log_shipper.shipper.inputs.journald.damaged_entries import DamagedEntries
 from log_shipper.shipper.inputs.journald.entries import number_of
 from log_shipper.shipper.inputs.journald.host import Host, Process
 from log_shipper.shipper.inputs.journald.lines import Lines
 from log_shipper.shipper.inputs.journald.listing import JournalFile
-from log_shipper.shipper.inputs.journald.obstacle import Obstacle
 from log_shipper.shipper.inputs.journald.options import JournaldConfig
 from log_shipper.shipper.metrics import Metrics
 
@@ -30,22 +30,23 @@ logger = logging.getLogger(__name__)
 
 BACKOFF = Backoff(1.0, 60.0)
 ATTEMPTS_ONCE = 3  # with --once
-ATTEMPTS_PAST_OBSTACLE = 20  # with --once too
-LONG_RUN = 60.0  # seconds; when one ends that ran so long, the next is not delayed for what was before
-WITHOUT_ENTRIES = 10.0  # seconds in which it writes something, and not one entry, until that is a problem
+ATTEMPTS_PAST_DAMAGE = 20  # with --once too
+LONG_RUN = 60.0  # seconds; after a run this long, the delays of earlier failures are forgotten
+WITHOUT_ENTRIES = 10.0  # seconds with output, but not one entry, after which that is a problem
 _SHOWN = 200  # bytes of a line
-_LEFT_OUT = {  # it reports this, and ends with code 0 all the same
-    "ignoring file": "move that file away, or update journalctl if the file is of a newer systemd",
-    "not seeing messages": "give the shipper's user the group systemd-journal, and restart the agent",
+_LEFT_OUT = {  # it reports this, and exits with code 0 all the same
+    "ignoring file": "move that file away, or update journalctl if a newer systemd wrote it",
+    "not seeing messages": "add the shipper's user to the group systemd-journal, and restart the agent",
 }
-# Of several journals only some may have a unit that matches. journalctl looks for such units when it is started.
+# Of several journals only some may have a matching unit. journalctl looks for units when it is started.
 _NO_UNIT = "Failed to add filter for units: No data available"
 NEVER = float("inf")
 
 
 @dataclass(frozen=True, slots=True)
 class ReadSettings:
-    """`where` names the journal in messages. `longest`: the longest line in bytes; `once`: it ends at what there is."""
+    """The settings of reading. `where` names the journal in messages. `longest`: maximum bytes of a line; `once`: it
+    ends at the existing entries."""
 
     config: JournaldConfig
     path: str
@@ -55,13 +56,14 @@ class ReadSettings:
 
 
 class Journalctl:
-    """Used by the reading thread only. `problem`: why nothing is read now, empty if it is; `left_out`: why not all is.
-    `ended`: with `once`, all that there was is read, or it cannot be. `has_no_unit`: no unit in it matches `units`."""
+    """The restarted journalctl. Used by the reading thread only. `problem`: why nothing is read now, empty if it is;
+    `left_out`: why entries are skipped. `ended`: with `once`, all existing entries are read, or cannot be.
+    `has_no_unit`: no unit in it matches `units`."""
 
     def __init__(
         self, settings: ReadSettings, start_at: Callable[[], str], host: Host, clock: Clock, metrics: Metrics
     ) -> None:
-        """`start_at` is called before each start, and returns where to begin (arguments.py)."""
+        """Take the settings. `start_at` is called before each start, and returns where to begin (arguments.py)."""
         self.problem = self.left_out = ""
         self.ended = self.has_no_unit = False
         self.lines = Lines(settings.longest)
@@ -78,9 +80,9 @@ class Journalctl:
         self._read_to: int | None = None  # if it has read to the end, that number
         self._child: Process | None = None
         self._has_output = self._has_words = self._stopped = self._follows = False
-        self._words = ""  # of its standard error, the last
+        self._words = ""  # the last line of its standard error
         self._failures, self._next_start = 0, 0.0
-        self._obstacle, self._has_skipped = Obstacle(), False
+        self._damaged, self._has_skipped = DamagedEntries(), False
         self._start_cursor, self._started = "", 0.0
         self._came = self._new = False  # entries since the last start, new ones
         self._refused, self._first_refused = 0, b""  # lines that are no entries
@@ -93,7 +95,7 @@ class Journalctl:
 
     @property
     def awaits_look(self) -> bool:
-        """True if the files must be listed, and `check` be called, before it is read from."""
+        """Return True if the files must be listed, and `check` be called, before its output is read."""
         return self.has_output and not self._is_checked
 
     @property
@@ -102,18 +104,18 @@ class Journalctl:
 
     @property
     def last_number(self) -> int:
-        """Return the number of the last entry of its files, 0 if they are not known."""
+        """Return the number of the last entry of its files, 0 if unknown."""
         return _last(self._files)
 
-    def offer(self, files: Sequence[JournalFile], *, follow: bool) -> None:
-        """These are the files now, none if they are not known. `follow`: a journalctl may wait for more entries."""
+    def set_files(self, files: Sequence[JournalFile], *, follow: bool) -> None:
+        """Set the current files, none if unknown. `follow`: a journalctl may wait for more entries."""
         self._files, self._may_follow = tuple(files), follow
         if not self._at_start.issuperset(files):
             self._read_to = None
             self._end_child()
 
     def check(self) -> None:
-        """The files were offered after it had opened those that it reads."""
+        """Note that the files were listed after journalctl opened them."""
         if self._at_start == frozenset(self._files):
             self._is_checked = True
         else:
@@ -127,7 +129,7 @@ class Journalctl:
             self._report(words)
             if words is not None:
                 self._wake.watch(self._child.errors, self._words_came)
-        if not self._has_output:  # if it has, and the pipeline no room, the next may be entries
+        if not self._has_output:  # if it has, and the pipeline is full, the next may be entries
             self._look_for_entries()
         if self._is_due and self._clock.monotonic() >= self._next_start:
             self._start()
@@ -156,25 +158,25 @@ class Journalctl:
         return []
 
     def next_wake(self, *, reading: bool) -> float:
-        """Return the seconds that may pass before it has something to do, unless something is written."""
+        """Return the seconds until it has something to do, unless something is written."""
         if self._stopped or self.ended:
             return NEVER
         if self._child is None:
             return max(self._next_start - self._clock.monotonic(), 0.0) if self._is_due else NEVER
         return 0.0 if self._has_words or (reading and self._has_output) else NEVER
 
-    def works(self, *, new: bool) -> None:
-        """It has given entries, perhaps only the one that was given last."""
+    def note_entries(self, *, new: bool) -> None:
+        """Note that it has given entries, possibly only the last one again."""
         if self.problem:
-            logger.info("%s: journalctl reads again", self._settings.where, extra=EACH)
+            logger.info("%s: journalctl is reading again", self._settings.where, extra=EACH)
         self.problem, self.has_no_unit, self._came = "", False, True
         if new:
             self._new, self._failures = True, 0
-            self._has_skipped = self._has_skipped or bool(self._obstacle.skipped)
+            self._has_skipped = self._has_skipped or bool(self._damaged.skipped)
         self._sample, self._refused_since = b"", NEVER
 
-    def refused(self, count: int, first: bytes) -> None:
-        """It has written so many lines that are no entries."""
+    def note_refused(self, count: int, first: bytes) -> None:
+        """Count lines that are not entries."""
         self._refused += count
         self._first_refused = self._first_refused or first[:_SHOWN]
         self._is_no_entry(first)
@@ -188,9 +190,8 @@ class Journalctl:
         if self._clock.monotonic() - self._refused_since < WITHOUT_ENTRIES:
             return
         problem = (
-            f"journalctl writes something else than entries, and no entry for {WITHOUT_ENTRIES:.0f} s: "
-            f"{self._sample!r}; run {self._settings.config.program} -o json -n 1 as the shipper's user to see what "
-            "it writes"
+            f"journalctl has written no entry for {WITHOUT_ENTRIES:.0f} s, but other lines: {self._sample!r}; to see "
+            f"its output, run {self._settings.config.program} -o json -n 1 as the shipper's user"
         )
         self._refused_since = NEVER
         if problem != self.problem:
@@ -202,7 +203,7 @@ class Journalctl:
         self._end_child()
 
     def end(self) -> None:
-        """There is nothing to read any more."""
+        """Stop: there is nothing to read any more."""
         self.ended, self.problem, self.left_out = True, "", ""
         self._end_child()
 
@@ -210,15 +211,15 @@ class Journalctl:
         settings = self._settings
         self._start_cursor, self._started = self._start_at(), self._clock.monotonic()
         self._came, self._new, self.left_out = False, False, ""
-        self._follows = self._may_follow and not settings.once and self._obstacle.may_follow
-        start = self._obstacle.start(self._start_cursor)
+        self._follows = self._may_follow and not settings.once and self._damaged.may_follow
+        start = self._damaged.start(self._start_cursor)
         if start != self._start_cursor:
             logger.error(
-                "%s: journalctl ends each time at an entry behind %s, so the entries with the next %d numbers are left "
-                "out. A file of the journal is damaged: journalctl --verify shows which; move it away",
+                "%s: journalctl fails repeatedly at the entry after %s; skipping the next %d entry numbers. A "
+                "journal file is damaged: find it with journalctl --verify, and move it away",
                 settings.where,
                 self._start_cursor,
-                self._obstacle.skipped,
+                self._damaged.skipped,
                 extra=EACH,
             )
         line = command(settings.config, settings.path, start, files=self._files_from(start), follow=self._follows)
@@ -227,12 +228,12 @@ class Journalctl:
         try:
             self._child = self._host.start(line, settings.config.chroot)
         except OSError as error:
-            self._failed(f"journalctl cannot be started ({' '.join(line)}): {error}")
+            self._failed(f"cannot start journalctl ({' '.join(line)}): {error}")
             return
-        except subprocess.SubprocessError:  # it has no words of its own
+        except subprocess.SubprocessError:  # the error has no message of its own
             self._failed(
-                f"journalctl cannot be started in the root directory {settings.config.chroot}: is it there, and has "
-                "the shipper the right to change to it (root, or CAP_SYS_CHROOT)?"
+                f"cannot start journalctl in the root directory {settings.config.chroot}; check that it exists, and "
+                "that the shipper may change to it (root or CAP_SYS_CHROOT)"
             )
             return
         logger.debug("%s: process %d is %s", settings.where, self._child.pid, " ".join(line))
@@ -260,7 +261,7 @@ class Journalctl:
             return
         advice = next((advice for phrase, advice in _LEFT_OUT.items() if phrase in words), "")
         if advice and not self.left_out:
-            self.left_out = f"journalctl leaves out a part of the journal: {words.rstrip('.')}; {advice}"
+            self.left_out = f"journalctl skips a part of the journal: {words.rstrip('.')}; {advice}"
             logger.error("%s: %s", self._settings.where, self.left_out)
         elif not self._reports_no_unit and self._throttle.is_due():
             logger.warning("%s: journalctl reports: %s (at most one a minute)", self._settings.where, words)
@@ -274,8 +275,8 @@ class Journalctl:
             self._found_no_unit()
             return
         if code == 0 and (rest := self.lines.rest()):
-            self.refused(1, rest)
-        self._obstacle.ended(self._start_cursor, code, came=self._came, new=self._new)
+            self.note_refused(1, rest)
+        self._damaged.ended(self._start_cursor, code, came=self._came, new=self._new)
         if code == 0 and self._settings.once:
             self._finished(child)
             return
@@ -294,7 +295,7 @@ class Journalctl:
         return bool(self._files) and _NO_UNIT in self._words
 
     def _found_no_unit(self) -> None:
-        """It is like a journal without entries, and is looked at again once there are more."""
+        """Treat the journal as empty: it is checked again once there are more entries."""
         self._end_child()
         self.ended, self.problem = self._settings.once, ""
         self._failures += 1
@@ -308,15 +309,15 @@ class Journalctl:
         self._end_child()
         if self._refused:
             self.problem = (
-                f"of what journalctl wrote, lines that are not entries are left out: {self._refused}, the first of "
-                f"which is {self._first_refused!r}"
+                f"journalctl wrote {self._refused} lines that are not entries, which were skipped; the first is "
+                f"{self._first_refused!r}"
             )
         elif self._has_skipped:
-            self.problem = "entries at which journalctl ended each time are left out (the log has their cursors)"
+            self.problem = "skipped entries at which journalctl failed repeatedly (the log has their cursors)"
 
     @property
     def _most_attempts(self) -> int:
-        return ATTEMPTS_PAST_OBSTACLE if self._obstacle.attempts else ATTEMPTS_ONCE
+        return ATTEMPTS_PAST_DAMAGE if self._damaged.attempts else ATTEMPTS_ONCE
 
     def _end_child(self) -> None:
         child, self._child = self._child, None
@@ -330,10 +331,10 @@ class Journalctl:
             self._failures = 0
         self._failures += 1
         self._metrics.journalctl_failures += 1
-        delay = BACKOFF.init if self._obstacle.skipped else BACKOFF.delay(self._failures)
+        delay = BACKOFF.init if self._damaged.skipped else BACKOFF.delay(self._failures)
         self._next_start = self._clock.monotonic() + delay
         if problem != self.problem:
-            logger.error("%s: %s; it is started again in %.0f s", self._settings.where, problem, delay, extra=EACH)
+            logger.error("%s: %s; restarting it in %.0f s", self._settings.where, problem, delay, extra=EACH)
         self.problem = problem
         self.ended = self._settings.once and self._failures >= self._most_attempts
 

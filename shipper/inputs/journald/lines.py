@@ -1,4 +1,4 @@
-"""Whole lines of what comes from a pipe in pieces, none of them longer than a limit."""
+"""Split the pieces of a pipe into lines of limited length."""
 
 import re
 
@@ -7,7 +7,7 @@ _MAX_CURSOR_LENGTH = 512
 
 
 class Lines:
-    """A longer line is skipped, and only its cursor is kept."""
+    """The lines of a stream. A longer line is skipped, and only its cursor is kept."""
 
     def __init__(self, longest: int) -> None:
         self._longest = longest
@@ -29,15 +29,15 @@ class Lines:
 
     @property
     def is_skipping(self) -> bool:
-        """True within a line that is too long."""
+        """Return True within a line that is too long."""
         return self._skipping
 
     def rest(self) -> bytes:
-        """Return what came of a line that has no end."""
+        """Return the received part of an unfinished line."""
         return b"".join(self._pieces)
 
     def take_skipped(self) -> list[tuple[str, int]]:
-        """Return the cursors of lines that were skipped since the last call, empty where unknown, and their bytes."""
+        """Return the cursors of lines skipped since the last call, empty if unknown, and their bytes."""
         skipped, self._skipped = self._skipped, []
         return skipped
 

@@ -1,8 +1,8 @@
-"""The files of a path, by the sequence of numbers that their entries belong to.
+"""Group the files of a path by the sequence of their entries' numbers.
 
-Each journald, and each host from which systemd-journal-remote receives, numbers its entries by a sequence of its own,
-which its files keep when they are rotated. The header of a file (systemd.io/JOURNAL_FILE_FORMAT) has the sequence's id
-and the number of the last entry; nothing else of the file is read here.
+Each journald, and each host from which systemd-journal-remote receives, numbers its entries by its own sequence, which
+its files keep when they are rotated. The header of a file (systemd.io/JOURNAL_FILE_FORMAT) has the sequence's id and
+the number of the last entry; nothing else of the file is read here.
 """
 
 import logging
@@ -18,16 +18,16 @@ from log_shipper.shipper.inputs.journald.options import JournaldConfig
 
 logger = logging.getLogger(__name__)
 
-MIN_INTERVAL = 1.0  # seconds between two looks
-_LOOK_SHARE = 50  # a look takes at most one part in so many of the time
-SETTLING = 5.0  # seconds that a new file may take until its header is complete
+MIN_INTERVAL = 1.0  # seconds between two listings
+_LOOK_SHARE = 50  # a listing takes at most this fraction of the time
+SETTLING = 5.0  # seconds until a new file's header must be complete
 _HEADER = struct.Struct("<8s8xB55x16sQQ56xQ")  # signature, state, sequence, two sizes, number of the last entry
 _SIGNATURE, _ARCHIVED = b"LPKSHHRH", 2
 
 
 @dataclass(frozen=True, slots=True)
 class JournalFile:
-    """`last`: the number of its last entry. `is_live`: entries may still be appended to it."""
+    """A journal file. `last`: the number of its last entry. `is_live`: entries may still be appended to it."""
 
     path: str
     inode: int
@@ -40,8 +40,9 @@ class _Refused(Exception):
 
 
 class Listing:
-    """Used by the reading thread only. `sequences`: the files that can be read, by sequence. `sharing`: the sequences
-    that share their numbers with others, so that gaps show nothing. `problem`: which files cannot be read, and why."""
+    """The listing of a path. Used by the reading thread only. `sequences`: the readable files, by sequence. `sharing`:
+    the sequences that share their numbers with others, so that gaps mean nothing. `problem`: which files cannot be
+    read, and why."""
 
     def __init__(self, config: JournaldConfig, path: str, where: str, clock: Clock, host: Host) -> None:
         self.problem = ""
@@ -53,7 +54,7 @@ class Listing:
         self._where = where
         self._clock = clock
         self._host = host
-        self._archived: dict[str, tuple[str, JournalFile]] = {}  # their headers do not change any more
+        self._archived: dict[str, tuple[str, JournalFile]] = {}  # their headers no longer change
         self._incomplete: dict[str, float] = {}  # since when
         self._next = float("-inf")
 
@@ -63,11 +64,11 @@ class Listing:
 
     @property
     def wait(self) -> float:
-        """Return the seconds until the next look."""
+        """Return the seconds until the next listing."""
         return max(self._next - self._clock.monotonic(), 0.0)
 
     def look(self, *, once: bool = False) -> None:
-        """`once`: there is no later look, in which a header could be complete."""
+        """List the files. `once`: there is no later listing in which a header could be complete."""
         started = self._clock.monotonic()
         sequences: dict[str, list[JournalFile]] = {}
         files, incomplete, archived = 0, dict[str, float](), dict[str, tuple[str, JournalFile]]()
@@ -95,16 +96,16 @@ class Listing:
 
     @property
     def _may_not_know(self) -> bool:
-        """True if journalctl is another program, which may have rights of its own."""
+        """Return True if journalctl is another program, which may have permissions of its own."""
         return not self._config.has_default_program
 
     @property
     def is_incomplete(self) -> bool:
-        """True if only journalctl can say what there is to read."""
+        """Return True if only journalctl knows what there is to read."""
         return not self.sequences or (self._may_not_know and bool(self.forbidden))
 
     def _file(self, path: str) -> tuple[str, JournalFile]:
-        """Raises OSError, _Refused."""
+        """Return the file. Raises OSError, _Refused."""
         outside = self._config.chroot + path
         known = self._archived.get(path)
         if known is not None and known[1].inode == self._host.inode(outside):
@@ -123,12 +124,12 @@ class Listing:
         if problem and problem != before:
             logger.error("%s: %s", self._where, problem, extra=EACH)
         elif before and not problem:
-            logger.info("%s: all files of the journal can be read now", self._where, extra=EACH)
+            logger.info("%s: all journal files are readable again", self._where, extra=EACH)
 
 
 def _sharing(sequences: dict[str, list[JournalFile]]) -> Iterator[str]:
-    """Yield the sequences of a journald before release 254 that has journals of users: each is a sequence of its own,
-    and all are numbered by one counter."""
+    """Yield the sequences of a journald before release 254 that has user journals: each is its own sequence, and all
+    are numbered by one counter."""
     owners: dict[str, set[str]] = {}
     with_users = set()
     for sequence, files in sequences.items():
@@ -146,12 +147,12 @@ def _sharing(sequences: dict[str, list[JournalFile]]) -> Iterator[str]:
 def _problems(count: int, forbidden: list[str], damaged: list[str]) -> Iterator[str]:
     if forbidden:
         yield (
-            f"{len(forbidden)} of {count} files of the journal may not be read by the shipper's user (as "
-            f"{min(forbidden)}), so their entries are left out; give the user the group systemd-journal (usermod -aG "
-            "systemd-journal USER), or the right to read these files, and restart the agent"
+            f"{len(forbidden)} of {count} journal files are not readable by the shipper's user (for example "
+            f"{min(forbidden)}); their entries are skipped. Add the user to the group systemd-journal (usermod -aG "
+            "systemd-journal USER), or grant it read access to these files, and restart the agent"
         )
     if damaged:
         yield (
-            f"{len(damaged)} of {count} files of the journal are truncated, or are not journal files (as "
-            f"{min(damaged)}), so their entries are left out; move these files away"
+            f"{len(damaged)} of {count} journal files are truncated or not in journal format (for example "
+            f"{min(damaged)}); their entries are skipped. Move these files away"
         )

@@ -1,4 +1,4 @@
-"""The input `journald`: the journal of systemd, of this host or in files that came from another one."""
+"""Define the options of the input `journald`: the journal of systemd, of this host or in files from another one."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -34,7 +34,7 @@ def _names(items: tuple[str, ...]) -> Iterator[Finding]:
 def _facilities(codes: tuple[int, ...]) -> Iterator[Finding]:
     for index, code in enumerate(codes):
         if not 0 <= code <= 23:
-            yield f"[{index}]", f"{code} is not the code of a facility, which are 0 to 23"
+            yield f"[{index}]", f"{code} is not a facility code (0 to 23)"
 
 
 def _absolute(path: str) -> Iterator[Finding]:
@@ -51,26 +51,26 @@ class MatchesConfig:
         default=(),
         metadata={
             "key": ("match", "equals"),
-            "doc": "`FIELD=value`, by the journal's name of the field or that in events. Of one field any of the "
-            "values matches, of several fields all must; `+` between them means or.",
+            "doc": "`FIELD=value`, with the field's name in the journal or in events. Matches of the same field are "
+            "combined with OR, matches of different fields with AND; `+` between them means OR.",
             "check": _matches,
         },
     )
     all_of: "tuple[MatchesConfig, ...]" = field(
-        default=(), metadata={"key": "and", "doc": "Matches that must all be met.", "recursive": True}
+        default=(), metadata={"key": "and", "doc": "Matches of which all must apply.", "recursive": True}
     )
     any_of: "tuple[MatchesConfig, ...]" = field(
-        default=(), metadata={"key": "or", "doc": "Matches of which at least one must be met.", "recursive": True}
+        default=(), metadata={"key": "or", "doc": "Matches of which at least one must apply.", "recursive": True}
     )
 
     def check(self) -> Iterator[Finding]:
         if len(self.groups()) > _MAX_GROUPS:
             yield "", f"has more than {_MAX_GROUPS} combinations; use a processor such as drop_event"
         elif any(_contradicts(parts) for parts in product(*self._conjuncts())):
-            yield "and", "demands two values of one field, which journalctl takes for either of them; use 'or'"
+            yield "and", "matches one field against two values, which journalctl combines with OR; use 'or'"
 
     def groups(self) -> tuple[Group, ...]:
-        """Return the groups of which one must match; none if nothing is demanded."""
+        """Return the groups of which one must match; none without matches."""
         both = tuple(_united(parts) for parts in product(*self._conjuncts()))
         return (*(group for nested in self.any_of for group in nested.groups()), *(group for group in both if group))
 
@@ -93,7 +93,7 @@ def _united(parts: Sequence[Group]) -> Group:
 
 
 def _contradicts(parts: Sequence[Group]) -> bool:
-    """True if two parts have different values of a field."""
+    """Return True if two parts require different values of a field."""
     known: dict[str, set[str]] = {}
     for part in parts:
         values: dict[str, set[str]] = {}
@@ -106,8 +106,8 @@ def _contradicts(parts: Sequence[Group]) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JournaldConfig(FeedConfig):
-    """Entries are read by `journalctl`, which must be installed, and be allowed to read the journal: the user of the
-    shipper needs the group systemd-journal."""
+    """Entries are read by `journalctl`, which must be installed and able to read the journal: the shipper's user needs
+    the group systemd-journal."""
 
     since: ClassVar = "0.2"
     ignored: ClassVar = filebeat.JOURNALD_IGNORED
@@ -115,59 +115,59 @@ class JournaldConfig(FeedConfig):
     paths: tuple[str, ...] = field(
         default=(),
         metadata={
-            "doc": "Directories with journal files, or files (globs), read in place of the host's own journal; each "
-            "path is read by itself, with a position of its own.",
+            "doc": "Directories with journal files, or files (globs), read instead of the host's own journal; each "
+            "path is read separately and has its own position.",
             "check": _names,
         },
     )
-    merge: bool = field(
-        default=False, metadata={"doc": "Reads the journals of all hosts that are there, not only of this one."}
-    )
+    merge: bool = field(default=False, metadata={"doc": "Read the journals of all hosts found, not only of this one."})
     seek: Seek = field(
         default="head",
         metadata={
-            "doc": "Where to begin without a position: at the oldest entry (head), at new ones (tail), or `since` ago. "
-            "`cursor` is the older form of this, with cursor_seek_fallback."
+            "doc": "Where to start without a saved position: at the oldest entry (head), at new entries (tail), or "
+            "`since` ago. `cursor` is the older form of this, with cursor_seek_fallback."
         },
     )
     since_ago: Ago = field(
         default=0.0,
-        metadata={"key": "since", "doc": "For `seek: since`: how long before now, as in -24h."},
+        metadata={"key": "since", "doc": "For `seek: since`: how long before now, for example -24h."},
     )
     cursor_seek_fallback: Literal["head", "tail", "since"] = field(
-        default="head", metadata={"doc": "For `seek: cursor`: where to begin without a position."}
+        default="head", metadata={"doc": "For `seek: cursor`: where to start without a saved position."}
     )
     units: tuple[str, ...] = field(
         default=(),
         metadata={
-            "doc": "Units of systemd whose entries are read, with those about them (coredumps, starts and stops).",
+            "doc": "Systemd units whose entries are read, including systemd's own entries about them (coredumps, "
+            "starts and stops).",
             "check": _names,
         },
     )
     syslog_identifiers: tuple[str, ...] = field(
-        default=(), metadata={"doc": "Only entries with one of these syslog identifiers are read.", "check": _names}
+        default=(), metadata={"doc": "Read only entries with one of these syslog identifiers.", "check": _names}
     )
-    transports: tuple[Transport, ...] = field(
-        default=(), metadata={"doc": "Only entries that came by one of these transports are read."}
-    )
-    kernel: bool = field(default=False, metadata={"doc": "As `kernel` among the transports."})
+    transports: tuple[Transport, ...] = field(default=(), metadata={"doc": "Read only entries of these transports."})
+    kernel: bool = field(default=False, metadata={"doc": "Same as `kernel` among the transports."})
     facilities: tuple[int, ...] = field(
         default=(),
-        metadata={"doc": "Only entries with one of these syslog facilities (0 to 23) are read.", "check": _facilities},
+        metadata={"doc": "Read only entries with one of these syslog facilities (0 to 23).", "check": _facilities},
     )
     include_matches: MatchesConfig = field(default_factory=MatchesConfig)
     save_remote_hostname: bool = field(
         default=False,
         metadata={
-            "doc": "Keeps the host name of the entry in `log.source.address` too, where no processor changes it."
+            "doc": "Also keep the host name of the entry in `log.source.address`, where no processor changes it."
         },
     )
     chroot: str = field(
-        default="", metadata={"doc": "The root directory that journalctl runs in; needs root.", "check": _absolute}
+        default="", metadata={"doc": "The root directory in which journalctl runs; needs root.", "check": _absolute}
     )
     journalctl_path: str = field(
         default="journalctl",
-        metadata={"doc": "The program; below `chroot`, whose default is /usr/bin/journalctl.", "check": not_blank},
+        metadata={
+            "doc": "The program; below `chroot`, if set, with the default /usr/bin/journalctl.",
+            "check": not_blank,
+        },
     )
     parsers: tuple[ParserConfig, ...] = field(
         default=(), metadata={"doc": "Parsers for the messages, in order.", "read_as": PARSERS}
@@ -183,7 +183,7 @@ class JournaldConfig(FeedConfig):
 
     @property
     def has_default_program(self) -> bool:
-        """False if another program was named, which may have rights of its own."""
+        """Return False if another program is configured, which may have permissions of its own."""
         return self.journalctl_path == "journalctl"
 
     @property
@@ -193,12 +193,12 @@ class JournaldConfig(FeedConfig):
 
     def check(self) -> Iterator[Finding]:
         if self.begins == "since" and not self.since_ago:
-            yield "since", "missing; seek: since needs it, as in since: -24h"
+            yield "since", "missing; seek: since needs it, for example since: -24h"
         if self.kernel and self.units:
             yield (
                 "kernel",
-                "messages of the kernel belong to no unit, so with units none would be read; "
-                "read them by another input, with kernel: true alone",
+                "kernel messages belong to no unit, so none would be read with units; read them with another input "
+                "that has kernel: true only",
             )
         if self.chroot and not self.program.startswith("/"):
             yield "journalctl_path", "must be an absolute path below chroot"
@@ -219,7 +219,7 @@ class JournaldConfig(FeedConfig):
 
     @property
     def matches(self) -> tuple[Group, ...]:
-        """Return the groups of matches, each with what transports and facilities demand."""
+        """Return the groups of matches, each with the matches for transports and facilities."""
         demanded = _united(self._demanded())
         groups = self.include_matches.groups()
         if not groups:

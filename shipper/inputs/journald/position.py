@@ -1,6 +1,6 @@
-"""Which entry of a journal is the last one with all before it acknowledged.
+"""Track the last entry of a journal with everything before it acknowledged.
 
-The ledger counts entries, because a cursor is no number: each batch of entries is tracked with the cursor of its last,
+The ledger counts entries, because a cursor is not a number: each batch is tracked with the cursor of its last entry,
 and the saved cursor is the one where the longest acknowledged prefix ends.
 """
 
@@ -17,7 +17,8 @@ MAX_CUTS = 10_000
 
 
 class Position:
-    """Used by the reading thread only, but for `behind`. `behind`: bytes that were read and are not acknowledged."""
+    """The position in a sequence. Used by the reading thread only, except `behind`. `behind`: bytes read and not
+    acknowledged."""
 
     def __init__(
         self, state: FileState, note: Callable[[FileState], None], clock: Clock, stage: MakeStage | None
@@ -36,11 +37,11 @@ class Position:
 
     @property
     def tracked_cursor(self) -> str:
-        """Return the cursor of the last entry that was tracked."""
+        """Return the cursor of the last tracked entry."""
         return self._ends[-1][1] if self._ends else self.state.cursor
 
     def track(self, entries: int, cursor: str, size: int) -> Callable[[], None]:
-        """Track so many more entries, of so many bytes, the last of which has that cursor. Return what resolves
+        """Track further entries with their bytes and the cursor of the last one. Return the function that resolves
         them."""
         end = self._ledger.tracked + entries
         self._ends.append((end, cursor, size))
@@ -48,15 +49,15 @@ class Position:
         return self._ledger.track(end, self._clock.monotonic())
 
     def cut(self, mark: int) -> FileState:
-        """Keep a mark until what was tracked so far is acknowledged. Return the state, which is to be saved before the
-        last batch is sent: a message was ended there by time, and a second reading must end it there too."""
+        """Keep a mark until everything tracked so far is acknowledged. Return the state to be saved before the last
+        batch is sent: a message was ended there by time, and a second reading must end it there too."""
         self._cuts.append((self._ledger.tracked, mark))
         marks = dict.fromkeys((*self.state.cuts, mark))
         self.state = replace(self.state, cuts=tuple(marks)[-MAX_CUTS:])
         return self.state
 
     def state_at(self, position: int) -> FileState:
-        """Return the state that is saved once all before `position` is acknowledged."""
+        """Return the state to save once everything before `position` is acknowledged."""
         cursor = self.state.cursor
         for end, its_cursor, _ in self._ends:
             if end > position:

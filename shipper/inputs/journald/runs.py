@@ -1,4 +1,4 @@
-"""The messages of one sequence and boot: what the parsers make of its entries."""
+"""Parse the entries of one sequence and boot into messages."""
 
 import hashlib
 from collections.abc import Collection, Iterator, Sequence
@@ -17,13 +17,13 @@ def file_id(input_id: str, key: Key) -> str:
 
 
 def mark_of(key: Key, number: int) -> int:
-    """Return the number by which the registry knows a place in a sequence where a message was ended by time."""
+    """Return the registry's number for a place in a sequence where a message was ended by time."""
     digest = hashlib.sha256("\0".join((*key, str(number))).encode()).digest()
     return int.from_bytes(digest[:8], "big") >> 1  # a signed number of 64 bits
 
 
-class Pushed:
-    """What the parsers read from: runs that were put into it."""
+class PushedRuns:
+    """The innermost reader, which returns the runs put into it."""
 
     pending_since = None
 
@@ -38,14 +38,15 @@ class Pushed:
 
 
 class Run:
-    """`passed`: all entries with lower numbers are in messages that were given, or were dropped on purpose."""
+    """The entries of one sequence and boot. `passed`: all entries with lower numbers are in messages that were given,
+    or were dropped on purpose."""
 
     def __init__(self, feed_input: FeedInput, key: Key, path: str) -> None:
         self.key = key
         self.source = feed_input.source(file_id(feed_input.id, key), path)
         self.passed = 0
         config, shared = feed_input.config, self.source.constants.members
-        self._pushed = Pushed()
+        self._pushed = PushedRuns()
         self._reader: Reader | None = None
         if config.parsers:
             self._reader = chain.parse(
@@ -63,7 +64,8 @@ class Run:
         return None if self._reader is None else self._reader.pending_since
 
     def messages(self, entries: Sequence[Entry], event: Doc, cuts: Collection[int]) -> Iterator[Messages]:
-        """Yield what is finished with these entries. `cuts`: the marks of places where a message must end."""
+        """Yield the messages that are complete with these entries. `cuts`: the marks of places where a message must
+        end."""
         for run in self._columns(entries, event, cuts):
             if self._reader is None:
                 self.passed = run.end
@@ -82,7 +84,7 @@ class Run:
         return messages
 
     def _columns(self, entries: Sequence[Entry], event: Doc, cuts: Collection[int]) -> Iterator[Messages]:
-        """Yield runs in each of which the numbers rise."""
+        """Yield runs with rising numbers."""
         run: Messages | None = None
         docs: list[Doc] = []
         document = self._conversion.document

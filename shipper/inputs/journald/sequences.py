@@ -1,13 +1,11 @@
-"""The journals of one path: one for each sequence of numbers that the path has files of.
+"""Hold the journals of one path: one per sequence of numbers among its files.
 
-No position in several sequences at once can stand for what was read of each: entries of a host that is late are behind
-the entry that was read last, and journalctl, which orders them by their times, leaves them out. So each sequence is
-read by a journalctl of its own, and has a position of its own.
+A single position cannot cover several sequences: entries of a late host are before the last entry read, and journalctl,
+which orders them by time, leaves them out. So each sequence has its own journalctl and position.
 
-The path has an entry in the registry too. It says where the sequences begin that are listed first: a time, or the
-position up to which all of them were read at once. Those that appear later begin with their first entry.
-Where the files cannot be listed, as with a program that has rights of its own, everything is read at once, and that
-entry is the position.
+The path has an entry in the registry too. It says where the first listed sequences begin: a time, or the position up to
+which all of them were read at once. Later ones begin with their first entry. Where the files cannot be listed, as with
+a program with permissions of its own, everything is read at once, and that entry is the position.
 """
 
 import hashlib
@@ -32,7 +30,8 @@ MAX_CHILDREN = 256  # journalctl processes of one path at a time
 
 
 class Sequences:
-    """Used by the reading thread only, but for `journals` and `problem`, which any thread may read."""
+    """The journals of a path. Used by the reading thread only, except `journals` and `problem`, which any thread may
+    read."""
 
     def __init__(
         self,
@@ -43,7 +42,7 @@ class Sequences:
         states: dict[str, FileState],
         host: Host,
     ) -> None:
-        """`states`: the registry's entries of the input, by id."""
+        """Take `states`, the registry's entries of the input, by id."""
         self.journals: tuple[Journal, ...] = ()
         self._path = path
         self._input, self._config, self._context, self._host = feed_input, config, context, host
@@ -58,7 +57,7 @@ class Sequences:
 
     @property
     def problems(self) -> list[tuple[str, str]]:
-        """Return what keeps a journal from being read, or a part of it, with the name of each."""
+        """Return what keeps journals, or parts of them, from being read, by name."""
         problems = [(f"journal {self._path}", words) for words in (self._listing.problem, self._units_problem)]
         for journal in self.journals:
             problems += ((journal.name, words) for words in (journal.journalctl.problem, journal.journalctl.left_out))
@@ -71,13 +70,13 @@ class Sequences:
             return ""
         units = ", ".join(self._config.units)
         return (
-            f"no unit in the journal matches units ({units}), so nothing is read; correct them, unless such a unit is "
-            "still to come"
+            f"no unit in the journal matches units ({units}); nothing is read. Correct units, unless the unit starts "
+            "later"
         )
 
     @property
     def wait(self) -> float:
-        """Return the seconds until it has something to do, but for what its journals have."""
+        """Return the seconds until it has something to do, apart from its journals."""
         return float("inf") if self._context.once else self._listing.wait
 
     def step(self) -> None:
@@ -115,7 +114,7 @@ class Sequences:
         for sequence, files in listed.items():
             if (journal := self._by_sequence.get(sequence)) is not None:
                 journal.continuity.shares_numbers = sequence in self._listing.sharing
-                journal.journalctl.offer(files, follow=sequence in live and len(live) <= MAX_FOLLOWED)
+                journal.journalctl.set_files(files, follow=sequence in live and len(live) <= MAX_FOLLOWED)
         self.journals = (*self._by_sequence.values(), *self._ending)
 
     def _open(self, sequences: list[str]) -> None:
@@ -131,7 +130,7 @@ class Sequences:
             self._start = self._note(replace(self._start, cursor=""))  # sequences that appear later are new
 
     def _end(self, sequence: str) -> None:
-        """End a journal that has no files any more, once what its journalctl has read of them is given."""
+        """End a journal without files, once the output of its journalctl is given."""
         journal = self._by_sequence[sequence]
         if sequence and journal.journalctl.has_output and not journal.journalctl.awaits_look:
             return
@@ -143,7 +142,7 @@ class Sequences:
         for journal in self._ending:
             if journal.at_end:
                 state = journal.position.state
-                self._states[state.id] = state  # its files may come back
+                self._states[state.id] = state  # its files may reappear
                 self._start = state if not state.key else self._start
         self._ending = [journal for journal in self._ending if not journal.at_end]
 
@@ -171,8 +170,8 @@ class Sequences:
 
     @property
     def _beginning(self) -> str:
-        """Return where to begin what was never read. A time that depends on the start is saved: what is written before
-        the first acknowledgement is not to be left out by a restart."""
+        """Return where to begin without a position. A time that depends on the start is saved: a restart must not skip
+        what is written before the first acknowledgement."""
         ago = {"head": None, "tail": 0.0, "since": self._config.since_ago}[self._config.begins]
         return "" if ago is None else f"{SINCE}{self._input.clock.time() - ago:.6f}"
 

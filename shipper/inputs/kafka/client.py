@@ -1,4 +1,4 @@
-"""The parts of confluent_kafka.Consumer and AdminClient that are used, and how both are made of the options."""
+"""Define the parts of confluent_kafka.Consumer and AdminClient that are used, and make both from the options."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ from log_shipper.shipper.inputs.kafka.options import KafkaInputConfig
 from log_shipper.shipper.librdkafka import ClientMaker, latest
 
 MIB = 1024**2
-PREFETCHED_KBYTES = 16 * 1024  # that the client keeps, beside what it has handed over
+PREFETCHED_KBYTES = 16 * 1024  # kept by the client, in addition to records already handed over
 SESSION_SECONDS = 45.0  # Kafka's default
-# An offset that Kafka does not have is an error: where to read on is decided here, and logged.
+# An offset that Kafka does not have is an error: where to continue is decided here, and logged.
 FIXED: dict[str, Any] = {
     "enable.auto.commit": False,
     "enable.auto.offset.store": False,
@@ -31,9 +31,9 @@ OnCommit = Callable[[KafkaError | None, list[TopicPartition]], None]
 
 
 def raised_by_poll(callback: OnPartitions) -> OnPartitions:
-    """Return the callback for `subscribe`. What a call of the client raises within a callback, and nothing has caught
-    on its way out, `poll` raises without the exception around it: as a KafkaError, which `except Exception` does not
-    catch, so that it ended the thread."""
+    """Return the callback for `subscribe`. If a call of the client raises within a callback uncaught, `poll` raises it
+    without the exception around it: as a KafkaError, which `except Exception` does not catch, so that it ended the
+    thread."""
 
     def call(consumer: Any, partitions: list[TopicPartition]) -> None:
         try:
@@ -45,7 +45,7 @@ def raised_by_poll(callback: OnPartitions) -> OnPartitions:
 
 
 class Consumer(Protocol):
-    """Used by one thread, but for `consumer_group_metadata`. All raise KafkaException."""
+    """The consumer. Used by one thread, except `consumer_group_metadata`. All methods raise KafkaException."""
 
     def subscribe(
         self, topics: list[str], *, on_assign: OnPartitions, on_revoke: OnPartitions, on_lost: OnPartitions
@@ -82,8 +82,8 @@ class Consumer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """`id`: Kafka's, "" where it gives none. `partitions`: how many it has, None if that is not known. `leaderless`:
-    the numbers of those that have no leader, because the brokers that may lead them are away."""
+    """A topic. `id`: Kafka's, "" if the broker has none. `partitions`: their number, None if unknown. `leaderless`: the
+    numbers of partitions without a leader."""
 
     id: str = ""
     partitions: int | None = None
@@ -92,8 +92,8 @@ class Topic:
 
 
 class TopicLookup(Protocol):
-    def of(self, topics: Sequence[str]) -> dict[str, Topic]:
-        """Return what each topic is now. Blocks, and raises KafkaException."""
+    def look_up(self, topics: Sequence[str]) -> dict[str, Topic]:
+        """Return the current topics. Blocks, and raises KafkaException."""
 
     def close(self) -> None:
         """End the client's threads and connections. Calling it again does nothing."""
@@ -101,14 +101,14 @@ class TopicLookup(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Clients:
-    """Makes what reads; the callbacks are called within `poll` and `consume`. Both raise StartError."""
+    """The maker of clients; the callbacks are called within `poll` and `consume`. Both raise StartError."""
 
     consumer: Callable[[OnError, OnCommit], Consumer]
     topic_lookup: Callable[[], TopicLookup]
 
 
 def clients(config: KafkaInputConfig) -> Clients:
-    """Raises StartError for settings that librdkafka refuses, and for files of TLS that cannot be used."""
+    """Return the clients. Raises StartError for settings that librdkafka rejects, and for unusable TLS files."""
     configured, maker = latest(lambda: settings(config)), _maker(config)
     refusal = maker.refusal(ConfluentConsumer, configured())
     if refusal:
@@ -126,7 +126,7 @@ def clients(config: KafkaInputConfig) -> Clients:
 
 
 def settings(config: KafkaInputConfig) -> dict[str, Any]:
-    """Return librdkafka's settings. Raises StartError for files of TLS that cannot be used."""
+    """Return librdkafka's settings. Raises StartError for unusable TLS files."""
     security = Security(config)
     if security.problems:
         where = f"input {config.id}"
@@ -146,9 +146,9 @@ def settings(config: KafkaInputConfig) -> dict[str, Any]:
         "fetch.wait.max.ms": round(config.max_wait_time * 1000),
         "queued.max.messages.kbytes": PREFETCHED_KBYTES,
         "queued.min.messages": 100_000,
-        # A full queue is looked at again after this time; with the default of a second, a fast reader waits for it.
+        # Time before a full queue is checked again; with the default of a second, a fast reader waits for it.
         "fetch.queue.backoff.ms": 5,
-        # New topics that a pattern matches, and topics that did not exist, are found within this time.
+        # Time within which new matching topics, and topics that did not exist, are found.
         "topic.metadata.refresh.interval.ms": 30_000,
         "reconnect.backoff.ms": 100,
         "reconnect.backoff.max.ms": 10_000,
@@ -163,23 +163,23 @@ def settings(config: KafkaInputConfig) -> dict[str, Any]:
 
 
 class DescribedTopics:
-    """The `TopicLookup` of a client that `make` makes. It is made at once, and again after a question without
-    an answer.
+    """The topics as a client describes them. `make` makes the client at once, and again after a request without a
+    response.
 
-    A client asks one broker only, the one that it takes for the controller, and learns of another one after minutes:
-    while that broker is away, it has no answer, whatever the others know.
+    A client asks only the broker that it believes to be the controller, and learns of another one after minutes: while
+    that broker is down, it gets no response, whatever the others know.
     """
 
     def __init__(self, make: Callable[[], AdminClient]) -> None:
-        """Raises StartError."""
+        """Make the first client. Raises StartError."""
         self._make = make
         self._admin: AdminClient | None = make()
 
     def close(self) -> None:
-        # The client has no such method: it ends with its last reference, and what keeps this object is in cycles.
+        # The client has no close method: it ends with its last reference, and this object is in reference cycles.
         self._admin = None
 
-    def of(self, topics: Sequence[str]) -> dict[str, Topic]:
+    def look_up(self, topics: Sequence[str]) -> dict[str, Topic]:
         from confluent_kafka import TopicCollection
 
         described = self._client().describe_topics(TopicCollection(list(topics)), request_timeout=2.0)
@@ -207,7 +207,7 @@ class DescribedTopics:
         return self._admin
 
 
-# Answers of brokers that have no ids, or that must not give them to this user.
+# Responses of brokers without ids, or that must not give them to this user.
 NO_IDS = (
     KafkaError._UNSUPPORTED_FEATURE,
     KafkaError.UNSUPPORTED_VERSION,
@@ -218,7 +218,7 @@ NO_IDS = (
 
 
 def topic_id(description: Any) -> str:
-    """Return the id in a topic's description; "" for one of zeros, which older brokers have for all topics."""
+    """Return the id in a topic's description; "" for the zeros that older brokers send for all topics."""
     uuid = description.topic_id
     bits = (uuid.get_most_significant_bits(), uuid.get_least_significant_bits())
     return str(uuid) if any(bits) else ""

@@ -1,4 +1,4 @@
-"""The feed: batches of what the member's thread hands over, for the loop."""
+"""Make batches of the records that the member's thread hands over."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,13 +16,13 @@ from log_shipper.shipper.inputs.kafka.partition import Partition, file_id
 from log_shipper.shipper.inputs.kafka.problems import Problems
 from log_shipper.shipper.inputs.kafka.reading import NEVER
 from log_shipper.shipper.inputs.kafka.readings import ReadingContext, Readings
-from log_shipper.shipper.inputs.kafka.starts import Start
+from log_shipper.shipper.inputs.kafka.starts import StartOffset
 from log_shipper.shipper.inputs.staging import Group, GroupOffset
 from log_shipper.shipper.pipeline.acks import Stage
 
 
 class KafkaFeed:
-    """Used by the reading thread, but for `status`."""
+    """The feed of topics. Used by the reading thread, except `status`."""
 
     def __init__(self, feed_input: FeedInput, context: SourceContext, wake: Callable[[], None], made: Clients) -> None:
         config = feed_input.config
@@ -83,8 +83,8 @@ class KafkaFeed:
     def stop(self) -> None:
         self._member.stop()  # its thread commits, and leaves the group; the process ends after it
 
-    def _make_partition(self, start: Start) -> Partition:
-        """Called by the member's thread."""
+    def _make_partition(self, start: StartOffset) -> Partition:
+        """Return the partition with its source. Called by the member's thread."""
         stage = self._input.stage
 
         def source_of(partition: Partition) -> Source:
@@ -101,13 +101,13 @@ class KafkaFeed:
 
 
 def group_offset(group: Group, partition: Partition, position: int) -> GroupOffset:
-    """Return what the group is to have of a partition once all before `position` is delivered."""
+    """Return the group's offset of a partition once everything before `position` is delivered."""
     metadata = partition.kept.behind(position).text
     is_lost, is_void = partition.source.is_lost, lambda: partition.is_void
     return GroupOffset(group, *partition.place, position, is_lost, is_void, metadata)
 
 
 def make(feed_input: FeedInput, context: SourceContext, wake: Callable[[], None]) -> KafkaFeed:
-    """Raises StartError."""
+    """Return the feed. Raises StartError."""
     assert isinstance(feed_input.config, KafkaInputConfig), "chosen by it"
     return KafkaFeed(feed_input, context, wake, clients(feed_input.config))

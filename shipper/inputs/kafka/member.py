@@ -1,4 +1,4 @@
-"""The thread of a member of the group: it begins a session with the brokers, and another one when that has failed."""
+"""Run the thread of a group member: it opens a session with the brokers, and another one when that has failed."""
 
 import logging
 import threading
@@ -20,8 +20,8 @@ FAILED_RETRY = 30.0  # seconds
 
 
 class Member:
-    """`partitions`, `assignment`, `has_ended`, `records_lost` and `metadata` may be asked for by any thread; the rest
-    is for the reading thread."""
+    """The group member. Any thread may read `partitions`, `assignment`, `has_ended`, `records_lost` and `metadata`; the
+    rest is for the reading thread."""
 
     def __init__(self, clients: Clients, context: MemberContext, are_renewed: Callable[[], bool] = never) -> None:
         self._clients = clients
@@ -31,7 +31,7 @@ class Member:
         self._attempts = 0
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name=f"kafka {context.config.group_id}")
-        # The session, and how many records were lost in those before it: together, for what looks at them meanwhile.
+        # The session, and the number of records lost in earlier ones: together, for readers of another thread.
         self._now: tuple[Session | None, int] = None, 0
         self.has_ended = False
 
@@ -44,7 +44,7 @@ class Member:
         self.has_room()
 
     def has_room(self) -> None:
-        """Note that something was taken."""
+        """Note that there is room again."""
         session, _ = self._now
         if session is not None:
             session.has_room()
@@ -56,7 +56,7 @@ class Member:
 
     @property
     def assignment(self) -> dict[Place, Partition] | None:
-        """Return what there is to read; None while that is not known."""
+        """Return what there is to read; None while unknown."""
         session, _ = self._now
         return session.assignment if session is not None else None
 
@@ -66,7 +66,7 @@ class Member:
         return before + (session.rebalances.records_lost if session is not None else 0)
 
     def metadata(self) -> object:
-        """Return what a transaction proves by that this member still has its partitions."""
+        """Return the metadata with which a transaction proves that this member still has its partitions."""
         session, _ = self._now
         return session.rebalances.metadata if session is not None else None
 
@@ -83,13 +83,14 @@ class Member:
             except StartError as error:
                 self._retry_later(str(error))
             except Exception as error:
-                logger.exception("input %s: the thread of its member failed", self._context.config.id)
+                logger.exception("input %s: the thread of the group member failed", self._context.config.id)
                 self._retry_later(repr(error))
         self.has_ended = True
         self._context.wake()
 
     def _hold_session(self) -> None:
-        """Read by one consumer, until the input stops, the consumer is of no more use, or has old certificates."""
+        """Read with one consumer until the input stops, the consumer has failed or is outdated, or its certificates
+        were renewed."""
         session = Session(self._clients, self._context, self._is_stopping)
         self._now = session, self.records_lost
         try:
@@ -111,5 +112,5 @@ class Member:
         self._attempts += 1
         delay = max(self._backoff.delay(self._attempts), least)
         problems = self._context.problems
-        problems.show(problems.group, f"{reason}; a new consumer is made in {delay:.0f} s")
+        problems.show(problems.group, f"{reason}; creating a new consumer in {delay:.0f} s")
         self._stopping.wait(delay)

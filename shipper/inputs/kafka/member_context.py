@@ -1,4 +1,4 @@
-"""What the parts of a member have in common."""
+"""Hold what the parts of a member share."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -7,17 +7,17 @@ from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.inputs.kafka.options import KafkaInputConfig
 from log_shipper.shipper.inputs.kafka.partition import Partition
 from log_shipper.shipper.inputs.kafka.problems import Problems
-from log_shipper.shipper.inputs.kafka.starts import Start
+from log_shipper.shipper.inputs.kafka.starts import StartOffset
 
 
 @dataclass(frozen=True, slots=True)
 class MemberContext:
-    """What the member's thread needs beside its clients. `make_partition` makes what is read of a partition. `commits`:
-    False where the offsets are committed by the output's transactions. `once`: what is there now is read. `wake` wakes
-    the reading thread. `new_topics`: what was made, or made again, after this member looked for it."""
+    """The collaborators of the member's thread, except its clients. `make_partition` makes the shared object of a
+    partition. `commits`: False if the output's transactions commit the offsets. `once`: read only existing records.
+    `wake` wakes the reading thread. `new_topics`: topics created, or re-created, after this member looked for them."""
 
     config: KafkaInputConfig
-    make_partition: Callable[[Start], Partition]
+    make_partition: Callable[[StartOffset], Partition]
     problems: Problems
     clock: Clock
     commits: bool = True

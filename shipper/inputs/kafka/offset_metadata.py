@@ -1,27 +1,28 @@
-"""What the group keeps beside an offset, as a text: of which topic the offset is, and where messages behind it end.
+"""Encode the metadata that the group keeps beside an offset: the topic, its partitions, and the ends of messages after
+it.
 
-- *The topic*, by Kafka's id: one that is deleted and made again has the same name, but another id. An offset of the
-  former may be committed after that, and means nothing in the new topic.
-- *How many partitions* the topic had when the group began to read it: all records of one that was added later came
-  after that, so it is read from the first one, also by a group that began at the end. 0: all of the topic came after.
-- *Cuts*: a message that ended by time ends there in each reading, whichever member reads. A cut is in Kafka before its
-  message is sent, and leaves with the position that passes it.
+- *The topic*, by Kafka's id: a re-created topic has the same name, but another id. An offset of the old one may be
+  committed after that, and means nothing in the new one.
+- *How many partitions* the topic had when the group began to read it: a partition added later is read from its first
+  record, also by a group that began at the end. 0: the whole topic is newer.
+- *Cuts*: a message that was ended by time ends there in each reading, whichever member reads. A cut is in Kafka before
+  its message is sent, and is removed by the position that passes it.
 
-Another tool that commits leaves a text that is not ours, or none: then neither is known.
+The text of another tool, or none, says nothing.
 """
 
 import re
 from dataclasses import dataclass, replace
 from typing import Self
 
-MAX_BYTES = 2048  # of a text: brokers take 4096, unless offset.metadata.max.bytes says otherwise
-# The first number is that of the form.
+MAX_BYTES = 2048  # of a text: brokers take 4096, unless offset.metadata.max.bytes differs
+# The first number is the version of the format.
 _FORM = re.compile(r"shipper 1:(?: topic (\S+))?(?: of ([0-9]+))?(?: cuts ([0-9]+(?:,[0-9]+)*))?")
 
 
 @dataclass(frozen=True, slots=True)
 class OffsetMetadata:
-    """`topic_id`: empty if it is not known. `partitions`: None if that is not known. `cuts`: ascending."""
+    """The metadata of an offset. `topic_id`: empty if unknown. `partitions`: None if unknown. `cuts`: ascending."""
 
     topic_id: str = ""
     partitions: int | None = None
@@ -29,7 +30,7 @@ class OffsetMetadata:
 
     @classmethod
     def read(cls, text: str | None, offset: int) -> Self:
-        """Return what a text says beside an offset, without the cuts that it has passed."""
+        """Return the metadata in a text beside an offset, without the cuts before it."""
         match = _FORM.fullmatch(text or "")
         if match is None:
             return cls()
@@ -38,7 +39,7 @@ class OffsetMetadata:
         return cls(match[1] or "", int(match[2]) if match[2] else None, cuts)
 
     def behind(self, position: int) -> Self:
-        """Return what is left of it once the position is there."""
+        """Return the metadata for a new position, without the cuts before it."""
         return replace(self, cuts=tuple(cut for cut in self.cuts if cut > position))
 
     @property

@@ -1,4 +1,4 @@
-"""`type: kafka`: reads topics as a member of a consumer group."""
+"""Define the options of `type: kafka`, which reads topics as a member of a consumer group."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -19,8 +19,10 @@ from log_shipper.shipper.options.parsers import PARSERS
 from log_shipper.shipper.options.topics import NOT_A_TOPIC, is_topic
 from log_shipper.shipper.reader.base import ParserConfig
 
-_DECIDED = "would lose or repeat records; the shipper commits what is delivered: remove it"
-# Settings of librdkafka on which guarantees rest, or that are another name of an option.
+_DECIDED = (
+    "cannot be set, because it could lose or repeat records: the shipper commits offsets after delivery; remove it"
+)
+# Settings of librdkafka on which guarantees depend, or that are another name of an option.
 NOT_RAW = {
     **dict.fromkeys(("bootstrap.servers", "metadata.broker.list"), "set hosts instead"),
     **dict.fromkeys(("enable.auto.commit", "auto.commit.enable", "auto.commit.interval.ms"), _DECIDED),
@@ -34,7 +36,7 @@ NOT_RAW = {
     "partition.assignment.strategy": "set rebalance.strategy instead",
     **dict.fromkeys(
         ("group.protocol", "group.protocol.type", "group.remote.assignor"),
-        "only the classic protocol of groups is supported, which every broker has: remove it",
+        "is not supported: only the classic group protocol, which every broker has; remove it",
     ),
 }
 
@@ -42,7 +44,7 @@ InitialOffset = Literal["earliest", "latest"] | datetime
 
 
 def parse_initial_offset(text: str) -> InitialOffset:
-    """Return where a group begins that has committed nothing. Raises ValueError."""
+    """Return where a group without committed offsets begins. Raises ValueError."""
     if text in ("oldest", "earliest"):
         return "earliest"
     if text in ("newest", "latest"):
@@ -52,7 +54,7 @@ def parse_initial_offset(text: str) -> InitialOffset:
     except ValueError:
         moment = None
     if moment is None or "T" not in text.upper():
-        raise ValueError(f"{text!r} must be oldest, newest, or a time as in 2026-01-31T08:00:00Z")
+        raise ValueError(f"{text!r} must be oldest, newest, or a time such as 2026-01-31T08:00:00Z")
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
@@ -64,7 +66,7 @@ def names_or_patterns(topics: tuple[str, ...]) -> Iterator[Finding]:
             except re.error as error:
                 yield "", f"{topic!r} is not a regular expression: {error}"
         elif not is_topic(topic):
-            yield "", f"{topic!r} {NOT_A_TOPIC}; what begins with ^ is a regular expression"
+            yield "", f"{topic!r} {NOT_A_TOPIC}; a regular expression begins with ^"
     for topic in sorted({topic for topic in topics if topics.count(topic) > 1}):
         yield "", f"{topic!r} is given twice"
 
@@ -75,12 +77,14 @@ def raw_settings(settings: dict[str, Any]) -> Iterator[Finding]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchConfig:
-    min: Size = field(default=1, metadata={"doc": "The fewest bytes that a broker answers with.", "min": 1})
+    min: Size = field(default=1, metadata={"doc": "Minimum bytes of a fetch response.", "min": 1})
     default: Size = field(
         default=1024**2,
-        metadata={"doc": "The most bytes of a partition in an answer; one record may be larger.", "min": 1},
+        metadata={"doc": "Maximum bytes per partition in a fetch response; a single record may be larger.", "min": 1},
     )
-    max: Size = field(default=0, metadata={"doc": "The most bytes of an answer; 0 leaves it to the client (50 MiB)."})
+    max: Size = field(
+        default=0, metadata={"doc": "Maximum bytes of a fetch response; 0 means the client's default (50 MiB)."}
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,16 +92,17 @@ class RebalanceConfig:
     strategy: Literal["range", "roundrobin", "cooperative-sticky"] = field(
         default="range",
         metadata={
-            "doc": "How partitions are shared among the members. With cooperative-sticky, those that stay where they "
-            "are are read on during a rebalance; all members must have the same."
+            "doc": "How partitions are assigned to the members. With cooperative-sticky, partitions that keep their "
+            "member are consumed during a rebalance; all members must use the same strategy."
         },
     )
     timeout: Duration = field(
         default=60.0,
-        metadata={"doc": "How long the group waits for a member that does not answer.", "min": 2, "max": 1800},
+        metadata={"doc": "How long the group waits for a member that stops sending heartbeats.", "min": 2, "max": 1800},
     )
     max_retries: int | None = field(
-        default=None, metadata={"doc": "Accepted and ignored.", "unused": "it is retried until it succeeds", "min": 0}
+        default=None,
+        metadata={"doc": "Accepted and ignored.", "unused": "retries continue until they succeed", "min": 0},
     )
     retry_backoff: Duration | None = field(
         default=None, metadata={"doc": "Accepted and ignored.", "unused": "the client has its own"}
@@ -109,8 +114,8 @@ class KafkaPipelineConfig(PublisherPipelineConfig):
     disable_host: bool = field(
         default=True,
         metadata={
-            "doc": "Leaves `host.name` out of events: after a rebalance, an agent on another host may send a record "
-            "again, and it is to be the same."
+            "doc": "Leaves `host.name` out of events, so that a record sent again by an agent on another host after a "
+            "rebalance is the same event."
         },
     )
 
@@ -131,8 +136,8 @@ class KafkaInputConfig(FeedConfig):
     )
     topics: tuple[str, ...] = field(
         metadata={
-            "doc": "The topics to read. What begins with `^` is a regular expression: topics that match it are read, "
-            "also those that are made later.",
+            "doc": "Topics to read. A name that begins with `^` is a regular expression; matching topics are read, "
+            "including those created later.",
             "check": names_or_patterns,
             "split": ",",
             "missing": "name at least one topic",
@@ -140,16 +145,16 @@ class KafkaInputConfig(FeedConfig):
     )
     group_id: str = field(
         metadata={
-            "doc": "The consumer group. Its members share the partitions, and its offsets are the positions.",
+            "doc": "The consumer group. Its members share the partitions, and its committed offsets are the positions.",
             "check": not_blank,
-            "missing": "name the consumer group, whose offsets are the positions of the input",
+            "missing": "set the consumer group, whose offsets are the positions of the input",
         }
     )
     group_instance_id: str = field(
         default="",
         metadata={
-            "doc": "A name of this member that outlives its restarts (static membership): then a restart within the "
-            "session's time moves no partitions. No two members may share one."
+            "doc": "A member name that survives restarts (static membership): a restart within the session timeout "
+            "then causes no rebalance. Each member needs its own."
         },
     )
     client_id: str = field(default="shipper", metadata={"doc": "The client id in the broker's logs and quotas."})
@@ -160,31 +165,30 @@ class KafkaInputConfig(FeedConfig):
     initial_offset: Annotated[InitialOffset, parse_initial_offset] = field(
         default="earliest",
         metadata={
-            "doc": "Where a partition begins of which the group has committed nothing: `oldest` (earliest), `newest` "
-            "(latest), or a time (RFC 3339). With newest, partitions that are added later are read from their first "
-            "record."
+            "doc": "Where to start in a partition without a committed offset: `oldest` (earliest), `newest` (latest), "
+            "or a time (RFC 3339). With newest, partitions added later are still read from their first record."
         },
     )
     out_of_range: Literal["earliest", "latest", "fail"] = field(
         default="earliest",
         metadata={
-            "doc": "What happens where Kafka has deleted records before they were read: the partition is read on from "
-            "its first record (earliest), or its end (latest), which is logged and counted; or it stops, and is shown "
-            "as a problem (fail)."
+            "doc": "What to do when Kafka has deleted records before they were read: continue at the first available "
+            "record (earliest) or at the end (latest), with a log message and a count; or stop the partition "
+            "and show a problem (fail)."
         },
     )
     isolation_level: Literal["read_uncommitted", "read_committed"] = field(
         default="read_uncommitted",
-        metadata={"doc": "Whether records of transactions are read before they are committed, or if they are aborted."},
+        metadata={"doc": "Whether uncommitted and aborted records of transactions are read."},
     )
     max_wait_time: Duration = field(
-        default=0.25, metadata={"doc": "How long a broker waits for `fetch.min` bytes.", "min": 0.001, "max": 300}
+        default=0.25, metadata={"doc": "Maximum time a broker waits for `fetch.min` bytes.", "min": 0.001, "max": 300}
     )
     wait_close: Duration = field(
         default=2.0,
         metadata={
-            "doc": "How long a stop of the input, and a partition that goes to another member, waits for records in "
-            "flight. What is not delivered by then is read again."
+            "doc": "How long to wait for records in flight when the input stops or loses a partition. Undelivered "
+            "records are read again."
         },
     )
     fetch: FetchConfig = field(default_factory=FetchConfig)
@@ -192,7 +196,7 @@ class KafkaInputConfig(FeedConfig):
     parsers: tuple[ParserConfig, ...] = field(
         default=(),
         metadata={
-            "doc": "Steps that work on the value of each record, as on the lines of a file, in order.",
+            "doc": "Parsers for the value of each record, applied in order, as to the lines of a file.",
             "read_as": PARSERS,
         },
     )
@@ -227,7 +231,7 @@ class KafkaInputConfig(FeedConfig):
         yield from unused_mechanism(self.sasl, self.username, self.librdkafka)
 
     def matches(self, topic: str) -> bool:
-        """True if the input reads a topic of this name."""
+        """Return True if the input reads a topic of this name."""
         return any(re.match(name, topic) if name.startswith("^") else name == topic for name in self.topics)
 
     def patterns_of(self, topics: Iterable[str]) -> list[str]:

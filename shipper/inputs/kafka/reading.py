@@ -1,9 +1,9 @@
-"""How a partition is read: blocks of records become batches, by way of the parsers.
+"""Make batches of a partition's blocks of records, through the parsers.
 
-A message that parsers join may be pending. It ends by its content; else by time, once all that there is was read, or
-where too much is pending. A second reading could end it elsewhere, so it is *parked* until the group has that cut (with
-transactions it has it with the message). What is pending or parked is not tracked: the position stays before it, and
-where the partition goes to another member, that one reads it again.
+A message that parsers join may be pending. It ends by its content; else by time, once all existing records were read,
+or if too much is pending. A second reading could end it elsewhere, so it is *parked* until the group has that cut (with
+transactions it has it with the message). Pending and parked records are not tracked: the position stays before them,
+and the next member of the partition reads them again.
 """
 
 from collections.abc import Sequence
@@ -20,12 +20,13 @@ from log_shipper.shipper.reader.chain import max_line_bytes, max_timeout
 from log_shipper.shipper.reader.limit import cut_texts
 
 NEVER = float("inf")
-MEMBERS_OVERHEAD = 800  # bytes of memory of the members that each event has of its own
-LINE_OVERHEAD = 100  # bytes of memory of a pending line beside its content
+MEMBERS_OVERHEAD = 800  # bytes of memory of each event's own fields
+LINE_OVERHEAD = 100  # bytes of memory of a pending line in addition to its content
 
 
 class PartitionReading:
-    """Used by the reading thread. `pending_bytes`: about how much memory its pending message takes."""
+    """The reading of a partition. Used by the reading thread. `pending_bytes`: approximate memory of its pending
+    message."""
 
     def __init__(self, partition: Partition, config: KafkaInputConfig, max_bytes: int, context: SourceContext) -> None:
         self.partition = partition
@@ -35,7 +36,7 @@ class PartitionReading:
         self._records = RecordReader(partition.place, max_line_bytes(config.parsers, max_bytes))
         shared = partition.source.constants.members
         reader: Reader = chain.parse(self._records, config, max_bytes, context.clock, shared, context.metrics)
-        if config.parsers:  # what they make longer; lengths count records here, so the limit of the chain sees nothing
+        if config.parsers:  # what parsers make longer: the chain counts records here
             reader = MappedReader(reader, partial(cut_texts, max_bytes=max_bytes))
         self._reader = reader
         self._read_to: int | None = None
@@ -44,14 +45,14 @@ class PartitionReading:
 
     @property
     def is_ready(self) -> bool:
-        """True if `read` has something to do."""
+        """Return True if `read` has something to do."""
         if self._parked is not None:
             return self.partition.cut(self._parked.end)
         return self.partition.has_blocks or self.due <= self._clock.monotonic()
 
     @property
     def due(self) -> float:
-        """The monotonic time at which the pending message is to be ended, if nothing comes."""
+        """The monotonic time at which the pending message is ended, if nothing comes."""
         partition = self.partition
         if self._parked is not None or not partition.is_pending or not partition.is_read_up:
             return NEVER
@@ -61,10 +62,10 @@ class PartitionReading:
         return NEVER if since is None or self._timeout is None else since + self._timeout
 
     def read(self) -> tuple[list[Batch], int]:
-        """Return the batches of what is next, all of which are tracked, and how many bytes of memory were taken."""
+        """Return the next batches, all of which are tracked, and the bytes of memory that were taken."""
         if self._parked is not None:
             return self._release(), 0
-        block = self.partition.take()  # of a message that is due, the next record may have come by now
+        block = self.partition.take()  # the next record of a due message may have come by now
         if block is not None:
             return self._batches(block), block.bytes
         return self.end_message() if self.due <= self._clock.monotonic() else [], 0
@@ -79,7 +80,7 @@ class PartitionReading:
 
     def _release(self) -> list[Batch]:
         parked, self._parked = self._parked, None
-        if parked is None or not self.partition.may_give():
+        if parked is None or not self.partition.may_send_parked():
             return []
         try:
             return self._tracked([parked], 0)
@@ -100,7 +101,7 @@ class PartitionReading:
             partition.taken()
 
     def _tracked(self, runs: Sequence[Messages], read: int) -> list[Batch]:
-        """Return the batches of these runs. `read`: bytes of memory of what was read for them."""
+        """Return the batches of these runs. `read`: the memory of their records in bytes."""
         partition, batches, before = self.partition, [], self.partition.next_to_give
         for messages in runs:
             resolve = partition.track(messages.start, messages.end, self._clock.monotonic())
@@ -120,7 +121,7 @@ class PartitionReading:
 
 
 def _start(partition: Partition, block: Block) -> int:
-    """Return where the first block that is read of a partition begins."""
+    """Return the start of the first block of a partition."""
     if partition.ledger is not None:
         return partition.ledger.tracked
     if partition.position is not None:

@@ -1,4 +1,4 @@
-"""The partitions of a member, read in fair turns."""
+"""Read the partitions of a member in fair turns."""
 
 import logging
 from collections import deque
@@ -16,13 +16,13 @@ from log_shipper.shipper.inputs.kafka.reading import NEVER, PartitionReading
 
 logger = logging.getLogger(__name__)
 
-PENDING_BYTES = 64 * MIB  # that pending messages of all partitions may take
+PENDING_BYTES = 64 * MIB  # maximum for pending messages of all partitions
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingContext:
-    """What readings need. `partitions` returns those that the member has; `has_room` is called when some of what was
-    received was taken."""
+    """The collaborators of readings. `partitions` returns those of the member; `has_room` is called when received
+    blocks were taken."""
 
     config: KafkaInputConfig
     max_bytes: int
@@ -32,7 +32,7 @@ class ReadingContext:
 
 
 class Readings:
-    """Used by the reading thread."""
+    """The readings of all partitions. Used by the reading thread."""
 
     def __init__(self, context: ReadingContext) -> None:
         self._context = context
@@ -43,7 +43,7 @@ class Readings:
         self._is_refused = False
 
     def read(self, budget: int) -> Iterator[Batch]:
-        """Yield batches of about `budget` bytes. The caller may stop at any, and is given the others the next time."""
+        """Yield batches of about `budget` bytes. The caller may stop at any; the next call yields the rest."""
         yield from self._given()
         readings = self._current()
         self._turn += 1
@@ -67,7 +67,7 @@ class Readings:
 
     @property
     def next_read(self) -> float:
-        """Return the seconds that may pass before `read` has something to do, if the member's thread wakes nobody."""
+        """Return the seconds until `read` has something to do, unless the member's thread wakes the loop."""
         if self._made:
             return 0.0
         readings = self._current()
@@ -83,7 +83,7 @@ class Readings:
                 yield batch
 
     def _current(self) -> list[PartitionReading]:
-        """Return the reading of each partition; what is pending of those that the member has no more is dropped."""
+        """Return the reading of each partition; pending messages of partitions that the member lost are dropped."""
         partitions = self._context.partitions()
         known = self._readings
         if [reading.partition for reading in known.values()] != list(partitions.values()):
@@ -98,7 +98,7 @@ class Readings:
         return PartitionReading(partition, self._context.config, self._context.max_bytes, self._context.source)
 
     def _bound_pending(self) -> None:
-        """End the largest pending message where too much is pending: one that no line ends grows without end."""
+        """End the largest pending message if too much is pending: a message without an end grows forever."""
         pending = sum(reading.pending_bytes for reading in self._readings.values())
         if pending <= PENDING_BYTES:
             return
@@ -107,9 +107,9 @@ class Readings:
         self._context.source.metrics.messages_cut_short += 1
         if self._throttle.is_due():
             logger.warning(
-                "%s: a message without an end, from offset %d on, is ended after %d bytes, and its remainder is a "
-                "message of its own: such messages of the input %s take more than %d bytes; check the patterns of its "
-                "parsers (logged once a minute; messages_cut_short counts them)",
+                "%s: the unfinished message at offset %d was split after %d bytes, because unfinished messages of "
+                "the input %s exceed %d bytes; check the patterns of its parsers (logged once a minute, counted by "
+                "messages_cut_short)",
                 partition.source.path,
                 partition.next_to_give,
                 size,

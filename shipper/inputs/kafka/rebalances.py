@@ -1,4 +1,4 @@
-"""Which partitions this member reads: what a rebalance gives and takes, and where one is read on after a gap."""
+"""Handle rebalances: which partitions this member reads, and where reading continues after a gap."""
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
@@ -13,7 +13,7 @@ from log_shipper.shipper.inputs.kafka.offset_metadata import OffsetMetadata
 from log_shipper.shipper.inputs.kafka.partition import Partition, Place
 from log_shipper.shipper.inputs.kafka.problems import AWAY
 from log_shipper.shipper.inputs.kafka.read_topics import ReadTopics
-from log_shipper.shipper.inputs.kafka.starts import Start, Starts, bounds
+from log_shipper.shipper.inputs.kafka.starts import StartOffset, StartOffsets, bounds
 
 logger = logging.getLogger(__name__)
 
@@ -22,8 +22,8 @@ RETRY = 1.0  # seconds
 
 
 @dataclass(frozen=True, slots=True)
-class Unsaved:
-    """What the group is to have of a partition: the position, and what is kept beside it."""
+class UncommittedOffset:
+    """The uncommitted position of a partition, and its metadata."""
 
     partition: Partition
     position: int
@@ -35,17 +35,17 @@ class Unsaved:
 
 
 class Rebalances:
-    """Used by the member's thread, its callbacks within `poll`; any thread may read `assignment` and `partitions`,
-    which are replaced as a whole, and the numbers."""
+    """The partitions of the member. Used by the member's thread, its callbacks within `poll`; any thread may read
+    `assignment` and `partitions`, which are replaced as a whole, and the numbers."""
 
-    def __init__(self, context: MemberContext, starts: Starts, is_stopping: Callable[[], bool]) -> None:
+    def __init__(self, context: MemberContext, starts: StartOffsets, is_stopping: Callable[[], bool]) -> None:
         self._context = context
         self._config = context.config
         self._starts = starts
         self._topics = ReadTopics(context, starts.topic_lookup)
         self._is_stopping = is_stopping
         self._is_cooperative = context.config.rebalance.strategy == "cooperative-sticky"
-        # What the group has given; None while it is about to give something, and when the consumer is closed.
+        # The assignment; None while it is about to change, and when the consumer is closed.
         self.assignment: dict[Place, Partition] | None = None
         self.metadata: object = None
         self.is_closing = False
@@ -57,7 +57,7 @@ class Rebalances:
 
     @property
     def is_outdated(self) -> bool:
-        """True if a topic was made again: the consumer may go on looking for the former one."""
+        """Return True if a topic was re-created: the consumer may keep looking for the old one."""
         return self._topics.have_changed
 
     def assigned(self, consumer: Consumer, given: list[TopicPartition]) -> None:
@@ -72,17 +72,17 @@ class Rebalances:
         else:
             consumer.assign(targets)
         self._commit_starts(consumer, [start for start in starts if not start.committed])
-        # After what was taken from this member was marked as lost: a transaction with this metadata has none of it.
+        # After the taken partitions were marked as lost: a transaction with this metadata has none of them.
         self.metadata = consumer.consumer_group_metadata()
         topics = {topic for topic, _ in added}
         for name in {"", *topics, *self._config.patterns_of(topics)}:
-            self._context.problems.recovered(name)
+            self._context.problems.clear(name)
         names = ", ".join(f"{topic}[{number}]" for topic, number in sorted(added)) or "none"
-        logger.info("input %s: the group %s gives it partitions: %s", self._config.id, self._config.group_id, names)
+        logger.info("input %s: group %s assigned partitions: %s", self._config.id, self._config.group_id, names)
         self._context.wake()
 
     def revoked(self, consumer: Consumer, taken: list[TopicPartition]) -> None:
-        """Await what is in flight of them, and commit it, before another member may read on."""
+        """Await what is in flight of them, and commit it, before another member may continue."""
         partitions = self._known(taken)
         if not self.is_closing:
             self.settle(partitions)
@@ -90,25 +90,25 @@ class Rebalances:
         self._remove(partitions, is_rest_known=self._is_cooperative and not self.is_closing)
 
     def lost(self, consumer: Consumer, taken: list[TopicPartition]) -> None:
-        """They may belong to another member already: nothing is awaited or committed."""
+        """Drop partitions that may belong to another member already: nothing is awaited or committed."""
         partitions = self._known(taken)
         self._remove(partitions)
         if partitions:
             logger.warning(
-                "input %s: the group %s went on without this member, which did not answer in time; what was in flight "
-                "of %d partitions is read again",
+                "input %s: group %s removed this member because it was not responding; records in flight of %d "
+                "partitions are read again",
                 self._config.id,
                 self._config.group_id,
                 len(partitions),
             )
 
     def lost_all(self) -> None:
-        """The consumer is closed."""
+        """Drop all partitions, because the consumer is closed."""
         self._remove(self.partitions.values())
 
     def settle(self, partitions: Sequence[Partition], serve: Callable[[], None] = lambda: None) -> None:
-        """Give no more of these partitions, and wait until what was given is acknowledged, for `wait_close`. `serve` is
-        called meanwhile."""
+        """End the reading of these partitions, and wait until their records in flight are acknowledged, for
+        `wait_close`. `serve` is called meanwhile."""
         for partition in partitions:
             partition.end_reading()
         clock = self._context.clock
@@ -122,15 +122,15 @@ class Rebalances:
         if late:
             names = ", ".join(f"{partition.topic}[{partition.number}]" for partition in late)
             logger.warning(
-                "input %s: what is in flight of %s was not delivered within wait_close (%g s), and is read again from "
-                "the committed offset",
+                "input %s: records in flight of %s were not delivered within wait_close (%g s); they are read again "
+                "from the committed offset",
                 self._config.id,
                 names,
                 self._config.wait_close,
             )
 
     def commit(self, consumer: Consumer, partitions: Iterable[Partition]) -> None:
-        """Commit what is acknowledged, and wait for the answer."""
+        """Commit acknowledged offsets, and wait for the response."""
         unsaved = self.uncommitted(partitions)
         if not unsaved:
             return
@@ -139,15 +139,17 @@ class Rebalances:
         except KafkaException as error:
             self._context.problems.report(error.args[0])
 
-    def uncommitted(self, partitions: Iterable[Partition]) -> list[Unsaved]:
+    def uncommitted(self, partitions: Iterable[Partition]) -> list[UncommittedOffset]:
         if not self._context.commits:
             return []
         return [
-            Unsaved(partition, *unsaved) for partition in partitions if (unsaved := partition.unsaved()) is not None
+            UncommittedOffset(partition, *unsaved)
+            for partition in partitions
+            if (unsaved := partition.unsaved()) is not None
         ]
 
     def out_of_range(self, consumer: Consumer, place: Place) -> None:
-        """Kafka does not have the next offset of this partition: decide where it is read on. Raises KafkaException."""
+        """Decide where to continue a partition whose next offset Kafka does not have. Raises KafkaException."""
         partition = self.partitions.get(place)
         if partition is None or partition.is_ending:
             return
@@ -155,22 +157,22 @@ class Rebalances:
         if self._topics.is_another(partition.topic, self.partitions.values()):
             return
         wanted = partition.next or 0
-        words = f"offset {wanted} of {place[0]}[{place[1]}] is not in Kafka any more, which has {first} to {end - 1}"
-        if first <= wanted <= end:  # the client reported it twice, and it is read on already
+        words = f"offset {wanted} of {place[0]}[{place[1]}] is no longer in Kafka, which has {first} to {end - 1}"
+        if first <= wanted <= end:  # the client reported it twice, and reading has continued already
             self._read_on(consumer, partition)
             return
         lost = max(first - wanted, 0)
         policy = self._config.out_of_range
         if policy == "fail":
             partition.stopped = True
-            way_out = "set out_of_range: earliest to read on from the first record there is"
-            self._context.problems.show(_name(partition), f"{words}: {lost} are lost; {way_out}")
+            way_out = "set out_of_range: earliest to continue at the first available record"
+            self._context.problems.show(_name(partition), f"{words}: {lost} records are lost; {way_out}")
             return
         start = first if policy == "earliest" else end
-        lost = max(start - partition.next_to_give, 0)  # what is pending is read again, and is missing too
+        lost = max(start - partition.next_to_give, 0)  # pending records are read again, and are missing too
         self.records_lost += lost
         logger.error(
-            "input %s: %s: it is read on from %d, and up to %d records are lost (out_of_range: %s)",
+            "input %s: %s. Continuing at offset %d; up to %d records are lost (out_of_range: %s)",
             self._config.id,
             words,
             start,
@@ -178,22 +180,22 @@ class Rebalances:
             policy,
             extra=EACH,
         )
-        self._replace(consumer, Start(place, partition.kept.behind(start), start, committed=False))
+        self._replace(consumer, StartOffset(place, partition.kept.behind(start), start, committed=False))
 
     def look_at_topics(self) -> None:
-        """Notice what has become of the topics. Blocks, and raises KafkaException."""
+        """Notice changes of the topics. Blocks, and raises KafkaException."""
         self._topics.look(self.assignment)
 
-    def _replace(self, consumer: Consumer, start: Start) -> None:
-        """Begin a partition elsewhere."""
-        self.partitions[start.place].void()
+    def _replace(self, consumer: Consumer, start: StartOffset) -> None:
+        """Restart a partition at another offset."""
+        self.partitions[start.place].invalidate()
         partition = self._made(start)
         self._mark_once_ends(consumer, [partition])
         self.assignment = {**self.partitions, start.place: partition}
         self._read_on(consumer, partition)
 
     def _read_on(self, consumer: Consumer, partition: Partition) -> None:
-        """Have the client read this partition from the next offset on."""
+        """Make the client read this partition from the next offset."""
         if self._is_cooperative:
             consumer.incremental_unassign([TopicPartition(*partition.place)])
             consumer.incremental_assign([_target(partition)])
@@ -202,22 +204,23 @@ class Rebalances:
                 other.paused = False
             consumer.assign([_target(other) for other in self.partitions.values() if not other.stopped])
 
-    def _made(self, start: Start) -> Partition:
+    def _made(self, start: StartOffset) -> Partition:
         partition = self._context.make_partition(start)
         if start.committed:
             partition.committed, partition.saved_cuts = start.offset, frozenset(start.kept.cuts)
         return partition
 
-    def _starts_of(self, consumer: Consumer, places: Sequence[Place]) -> list[Start]:
-        """Ask until there is an answer: without one, nothing can be read. Raises KafkaException at last."""
+    def _starts_of(self, consumer: Consumer, places: Sequence[Place]) -> list[StartOffset]:
+        """Ask for the starts until there is a response: without it, nothing can be read. Raises KafkaException at
+        last."""
         clock = self._context.clock
         deadline = clock.monotonic() + self._config.rebalance.timeout / 2
         is_asked_again = False
         while True:
             try:
-                return self._starts.of(consumer, places)
+                return self._starts.find(consumer, places)
             except KafkaException as error:
-                # It may have been one of several brokers that was asked: the next one may answer.
+                # Only one of several brokers may have been asked: the next one may respond.
                 if is_asked_again or error.args[0].code() not in AWAY:
                     self._context.problems.report(error.args[0])
                 is_asked_again = True
@@ -225,7 +228,7 @@ class Rebalances:
                     raise
             clock.sleep(RETRY)
 
-    def _commit_starts(self, consumer: Consumer, starts: Sequence[Start]) -> None:
+    def _commit_starts(self, consumer: Consumer, starts: Sequence[StartOffset]) -> None:
         offsets = [
             TopicPartition(*start.place, start.offset, start.kept.text) for start in starts if start.offset is not None
         ]
@@ -235,8 +238,8 @@ class Rebalances:
             except KafkaException as error:
                 self._context.problems.report(error.args[0])
 
-    def mark_once_ends(self, consumer: Consumer) -> None:
-        """Learn with --once where partitions end that had no leader when they were assigned. Blocks, and raises
+    def find_once_ends(self, consumer: Consumer) -> None:
+        """Find the ends, with --once, of partitions that had no leader when they were assigned. Blocks, and raises
         KafkaException."""
         self._mark_once_ends(consumer, [other for other in self.partitions.values() if other.once_end is None])
 
@@ -247,10 +250,10 @@ class Rebalances:
             except KafkaException as error:
                 if error.args[0].code() != KafkaError.LEADER_NOT_AVAILABLE:
                     raise
-                self._context.problems.awaits_leader(partition.place)
+                self._context.problems.note_awaited_leader(partition.place)
                 continue  # it is not the end of all, and the others are read meanwhile
             if partition.once_end <= max(first, partition.next or 0):
-                self._context.problems.received(partition.place)
+                self._context.problems.note_received(partition.place)
                 partition.stopped = True  # after that: the reading thread takes it for the end of all
 
     def _known(self, taken: Iterable[TopicPartition]) -> list[Partition]:
@@ -258,8 +261,8 @@ class Rebalances:
         return [self.partitions[place] for place in places if place in self.partitions]
 
     def _remove(self, partitions: Iterable[Partition], *, is_rest_known: bool = False) -> None:
-        """`is_rest_known`: what is left is all that there is to read, also where that is nothing. Else the group is
-        about to give partitions again, or another consumer is: with --once nothing left is not the end of all."""
+        """Remove partitions. `is_rest_known`: only the rest is to be read, even if that is nothing. Else the group is
+        about to assign partitions again, or another consumer is: with --once nothing left is not the end of all."""
         removed = set(partitions)
         for partition in removed:
             partition.end_reading()

@@ -1,4 +1,4 @@
-"""Records of Kafka as messages: the innermost reader of a partition."""
+"""Turn Kafka records into messages: the innermost reader of a partition."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
@@ -14,12 +14,11 @@ from log_shipper.shipper.inputs.kafka.partition import Block, Place
 from log_shipper.shipper.reader.limit import cut_texts
 
 _offset = methodcaller("offset")
-LATEST = 253_402_300_799_999  # the last millisecond of the year 9999: a producer may claim any time
+LATEST = 253_402_300_799_999  # the last millisecond of the year 9999: a producer may send any time
 
 
 class RecordReader:
-    """Returns the messages of the block that it was given, in runs that end at cuts. Offsets are Kafka's, and each
-    message is of length 1."""
+    """The messages of a block, in runs that end at cuts. Offsets are Kafka's, and each message is of length 1."""
 
     pending_since: float | None = None
 
@@ -29,7 +28,7 @@ class RecordReader:
         self._pieces: Iterator[_Piece] = iter(())
 
     def give(self, start: int, block: Block, cuts: Sequence[int] = ()) -> None:
-        """`start`: where the block before ended. `cuts`: where messages must end, ascending."""
+        """Take the next block. `start`: the end of the previous one. `cuts`: where messages must end, ascending."""
         self._pieces = _pieces(start, block, cuts)
 
     def next(self) -> Messages | None:
@@ -66,8 +65,8 @@ def _pieces(start: int, block: Block, cuts: Sequence[int]) -> Iterator[_Piece]:
 
 
 def columns(records: Sequence[Message], topic: str, number: int) -> tuple[list[str], list[int], list[Doc]]:
-    """Return the texts, the offsets and the other members of records, as Filebeat's: `@timestamp` is the record's, and
-    `kafka` has where it was. A record without a value (a tombstone) has no text."""
+    """Return the texts, the offsets and the other fields of records, as Filebeat's: `@timestamp` is the record's, and
+    `kafka` its place. A record without a value (a tombstone) has no text."""
     texts: list[str] = []
     offsets: list[int] = []
     docs: list[Doc] = []
@@ -96,7 +95,7 @@ def columns(records: Sequence[Message], topic: str, number: int) -> tuple[list[s
 
 
 def size_beside(record: Message) -> int:
-    """Return how many bytes the key and the headers of a record have."""
+    """Return the bytes of a record's key and headers."""
     key = record.key()
     size = len(key) if key else 0
     headers: Any = record.headers() or ()
@@ -106,7 +105,7 @@ def size_beside(record: Message) -> int:
 
 
 def _headers(headers: Sequence[tuple[str, Any]]) -> list[str]:
-    """Return headers as Filebeat has them, which can be searched for: a colon in a name would end it."""
+    """Return headers in Filebeat's searchable form: a colon in a name would end it."""
     return [f"{name.replace(':', '_')}: {_text(value)}" for name, value in headers]
 
 

@@ -1,7 +1,7 @@
-"""What may wait for the reading thread.
+"""Limit what waits for the reading thread.
 
-What that does not take bounds what is handed over: the member's thread then waits a moment, and after that it pauses
-the partitions of which most waits, and polls on, so that the group does not take it for dead.
+Once too much waits, the member's thread waits a moment, and after that it pauses the partitions with the largest
+backlog and keeps polling, so that the group does not take the member for dead.
 """
 
 import threading
@@ -14,12 +14,13 @@ from log_shipper.shipper.inputs.kafka.client import MIB, Consumer
 from log_shipper.shipper.inputs.kafka.partition import Partition
 
 HANDED_OVER = 8 * MIB  # bytes that may wait
-PATIENCE = 1.0  # seconds without room, after which partitions are paused
+PATIENCE = 1.0  # seconds without room after which partitions are paused
 WAIT = 0.05  # seconds
 
 
 class Room:
-    """Used by the member's thread, but for `note_taken`. `partitions`: those that the consumer reads."""
+    """The room for received records. Used by the member's thread, except `note_taken`. `partitions`: those that the
+    consumer reads."""
 
     def __init__(self, consumer: Consumer, clock: Clock) -> None:
         self._consumer = consumer
@@ -28,17 +29,18 @@ class Room:
         self._full_since: float | None = None
 
     def note_taken(self) -> None:
-        """Any thread may call it."""
+        """Note that records were taken. Any thread may call it."""
         if self._full_since is not None:  # else the member's thread waits for the broker only
             self._taken.set()
 
     def wait(self) -> None:
-        """Wait for a moment, or until something was taken."""
+        """Wait for a moment, or until records were taken."""
         self._taken.wait(WAIT)
         self._taken.clear()
 
     def is_awaited(self, partitions: Iterable[Partition]) -> bool:
-        """True while nothing is to be polled because too much waits. Not for long: then what waits most is paused."""
+        """Return True while polling must wait because too much waits. Not for long: then the largest backlogs are
+        paused."""
         waiting = [partition for partition in partitions if partition.waiting_bytes]
         if sum(partition.waiting_bytes for partition in waiting) < HANDED_OVER:
             self._full_since = None
@@ -57,7 +59,7 @@ class Room:
         return False
 
     def resume(self, partitions: Iterable[Partition]) -> None:
-        """Have those of which little waits polled again."""
+        """Resume polling partitions below the limit."""
         paused = [partition for partition in partitions if partition.paused]
         taken = [partition for partition in paused if partition.waiting_bytes < HANDED_OVER // (4 * len(paused))]
         if taken:

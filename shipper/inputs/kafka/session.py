@@ -1,4 +1,4 @@
-"""The session of a member, of one consumer: what it polls is handed over, and what is delivered is committed."""
+"""Run the session of one consumer: hand over polled records, and commit delivered ones."""
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
@@ -13,65 +13,65 @@ from log_shipper.shipper.inputs.kafka.client import MIB, Clients, Consumer, rais
 from log_shipper.shipper.inputs.kafka.member_context import MemberContext
 from log_shipper.shipper.inputs.kafka.partition import RECORD_OVERHEAD, Block, Partition, Place
 from log_shipper.shipper.inputs.kafka.problems import REBALANCING, UNKNOWN, is_fatal
-from log_shipper.shipper.inputs.kafka.rebalances import Rebalances, Unsaved
+from log_shipper.shipper.inputs.kafka.rebalances import Rebalances, UncommittedOffset
 from log_shipper.shipper.inputs.kafka.records import size_beside
 from log_shipper.shipper.inputs.kafka.room import Room
-from log_shipper.shipper.inputs.kafka.starts import Starts
+from log_shipper.shipper.inputs.kafka.starts import StartOffsets
 
 logger = logging.getLogger(__name__)
 
 BLOCK_BYTES = MIB // 4
 BLOCK_RECORDS = 2000
-POLL = 0.25  # seconds that the first record of a block is waited for
-GATHER = 0.003  # and the others: of a trickle, each record would wake two threads
+POLL = 0.25  # seconds to wait for the first record of a block
+GATHER = 0.003  # and for the others: each record of a trickle would wake two threads
 COMMIT_INTERVAL = 0.25
 LAG_INTERVAL = 1.0
-TOPICS_INTERVAL = 5.0  # a topic that is made again is read under the old name until then
-# Without an answer it is asked more and more seldom: meanwhile nothing is read, and the client of the consumer may well
+TOPICS_INTERVAL = 5.0  # a re-created topic is read under the old name until then
+# Without a response, topics are looked up less and less often: nothing is read meanwhile, and the consumer may well
 # reach brokers that are not among `hosts`.
 TOPICS_BACKOFF = Backoff(TOPICS_INTERVAL, 60.0)
-ANY_TOPIC = "__consumer_offsets"  # that a group needs
+ANY_TOPIC = "__consumer_offsets"  # needed by a group
 
 _offset = methodcaller("offset")
 
 
 class Session:
-    """Used by the member's thread, but for `has_room`."""
+    """The session of a consumer. Used by the member's thread, except `has_room`."""
 
     def __init__(self, clients: Clients, context: MemberContext, is_stopping: Callable[[], bool]) -> None:
-        """Raises StartError."""
+        """Make the clients. Raises StartError."""
         self._context = context
         self._problems = context.problems
         self._clock = context.clock
-        self._committing: Sequence[Unsaved] = ()
+        self._committing: Sequence[UncommittedOffset] = ()
         self._is_commit_failing = False  # which is a problem whatever is read meanwhile
         self._due_commit = self._due_lag = self._due_topics = 0.0
         self._failed_looks = 0  # at the topics, in a row
         self._mean = 200.0  # bytes of a record
         self._unknown: frozenset[str] = frozenset()  # topics
-        self._unknown_before: frozenset[str] = frozenset()  # when topics were looked at last
+        self._unknown_before: frozenset[str] = frozenset()  # time of the last look at topics
         self._throttle = Throttle(context.clock.monotonic)
-        self.failure = ""  # why its consumer does nothing more, and what to do
+        self.failure = ""  # why its consumer is unusable, and the action
         self._consumer: Consumer = clients.consumer(self._on_error, self._on_commit)
         self._room = Room(self._consumer, context.clock)
         self._topic_lookup = clients.topic_lookup()
-        starts = Starts(context.config.initial_offset, self._topic_lookup, context.new_topics)
+        starts = StartOffsets(context.config.initial_offset, self._topic_lookup, context.new_topics)
         self.rebalances = Rebalances(context, starts, is_stopping)
 
     @property
     def is_over(self) -> bool:
-        """True if another consumer is to read on: this one has failed permanently, or is outdated."""
+        """Return True if another consumer must continue: this one has failed permanently, or is outdated."""
         return bool(self.failure) or self.rebalances.is_outdated
 
     @property
     def assignment(self) -> dict[Place, Partition] | None:
-        """Return what there is to read; None while that is not known. If none of the topics exists, that is nothing,
-        and the group never gives it. Any thread may ask."""
+        """Return what there is to read; None while unknown. If none of the topics exists, that is nothing, and the
+        group never assigns it. Any thread may call it."""
         assignment = self.rebalances.assignment
         return {} if assignment is None and self._unknown >= set(self._context.config.topics) else assignment
 
     def has_room(self) -> None:
-        """Note that something was taken. Any thread may call it."""
+        """Note that there is room again. Any thread may call it."""
         self._room.note_taken()
 
     def begin(self) -> None:
@@ -84,7 +84,7 @@ class Session:
         )
 
     def step(self) -> None:
-        """Hand over what comes next, commit what is due. Blocks for a moment. Raises KafkaException."""
+        """Hand over the next records, commit what is due. Blocks for a moment. Raises KafkaException."""
         now = self._clock.monotonic()
         if self._room.is_awaited(self._partitions):
             self._room.wait()
@@ -147,7 +147,7 @@ class Session:
         for message in events:
             self._look_at(message)
         if records and not self._is_commit_failing:
-            self._problems.arrived({topic for topic, _ in records})
+            self._problems.note_records({topic for topic, _ in records})
         self._context.wake()
 
     def _give(self, partition: Partition, records: Sequence[Message]) -> None:
@@ -156,7 +156,7 @@ class Session:
         is_last = partition.once_end is not None and _offset(records[-1]) + 1 >= partition.once_end
         self._give_wanted(partition, _wanted(partition, records))
         if is_last:
-            self._problems.received(partition.place)
+            self._problems.note_received(partition.place)
         partition.stopped = is_last  # after they were given: the reading thread takes it for the end of all
 
     def _give_wanted(self, partition: Partition, records: Sequence[Message]) -> None:
@@ -176,8 +176,8 @@ class Session:
     def _report_headers(self, partition: Partition, records: Sequence[Message]) -> None:
         if self._throttle.is_due():
             logger.warning(
-                "input %s: records of %s[%d], from offset %d on, have a header whose name is not UTF-8, and are read "
-                "without their headers: %d of them; correct the program that writes them (logged once a minute)",
+                "input %s: record header name is not UTF-8: %s[%d] from offset %d; reading %d records without their "
+                "headers. Correct the program that writes them (logged once a minute)",
                 self._context.config.id,
                 *partition.place,
                 _offset(records[0]),
@@ -202,22 +202,22 @@ class Session:
                 self._due_topics = 0.0
 
     def _at_end(self, partition: Partition | None, offset: int | None) -> None:
-        """All of a partition was received, the markers of transactions behind its last record included."""
+        """Note that a partition was received to its end, including the transaction markers after its last record."""
         if partition is None or offset is None:
             return
         if not self._is_commit_failing:
-            self._problems.recovered(partition.topic)
+            self._problems.clear(partition.topic)
         partition.end = max(partition.end, offset)
         if partition.next is None or offset > partition.next:
             partition.next = offset
             partition.give(Block((), offset, 0, 0))
         if partition.once_end is not None:
-            self._problems.received(partition.place)
+            self._problems.note_received(partition.place)
         partition.at_end = True  # after that was given, as with `stopped`
         partition.stopped |= partition.once_end is not None
 
     def _commit(self) -> None:
-        """Commit what was delivered, one request at a time: a repeated one must not overtake a newer one."""
+        """Commit delivered offsets, one request at a time: a repeated one must not overtake a newer one."""
         if self._committing:
             return
         self._committing = self.rebalances.uncommitted(self._partitions)
@@ -227,7 +227,7 @@ class Session:
             except KafkaException as error:
                 self._on_commit(error.args[0], [])
         else:
-            self._is_commit_failing = False  # what failed was taken from this member
+            self._is_commit_failing = False  # the failed ones were taken from this member
 
     def _on_commit(self, error: KafkaError | None, offsets: list[TopicPartition]) -> None:
         committing, self._committing = self._committing, ()
@@ -235,7 +235,7 @@ class Session:
         if error is not None:
             if self._is_commit_failing:
                 self._problems.report(error)
-            return  # what is not committed is committed with the next one
+            return  # the rest is committed with the next one
         refused = {(offset.topic, offset.partition): offset.error for offset in offsets if offset.error is not None}
         for place, reason in refused.items():
             if reason.code() not in REBALANCING:
@@ -244,9 +244,9 @@ class Session:
             if item.partition.place not in refused:
                 item.partition.committed, item.partition.saved_cuts = item.position, frozenset(item.kept.cuts)
         if not refused:
-            self._problems.recovered()
+            self._problems.clear()
         if any(item.kept.cuts for item in committing):
-            self._context.wake()  # what was parked until then may be given
+            self._context.wake()  # parked messages may be given now
 
     def _on_error(self, error: KafkaError) -> None:
         if is_fatal(error):
@@ -259,36 +259,36 @@ class Session:
         self.failure = self._problems.words(error)
 
     def _look_at_topics(self) -> bool:
-        """True unless it had no answer."""
+        """Look at the topics. Return False without a response."""
         try:
             self._look_for_unknown()
             self._look_for_brokers()
             self.rebalances.look_at_topics()
-            self.rebalances.mark_once_ends(self._consumer)
+            self.rebalances.find_once_ends(self._consumer)
         except KafkaException as error:
-            logger.debug("topics cannot be looked up: %s", error.args[0].str())
+            logger.debug("cannot look up topics: %s", error.args[0].str())
             return False
         return True
 
     def _look_for_unknown(self) -> None:
-        """Look whether topics exist now that did not: their partitions may be given to other members only. Not at once:
-        of a topic that was just deleted, another broker may not know that yet."""
+        """Look for topics that did not exist: their partitions may be assigned to other members only. Not at once:
+        another broker may not know yet that a topic was deleted."""
         names = sorted(name for name in self._unknown & self._unknown_before if not name.startswith("^"))
         self._unknown_before = self._unknown
-        ids = self._topic_lookup.of(names) if names else {}
+        ids = self._topic_lookup.look_up(names) if names else {}
         for name in (name for name, topic in ids.items() if topic.id):
             self._unknown -= {name}
-            self._problems.recovered(name)
+            self._problems.clear(name)
 
     def _look_for_brokers(self) -> None:
-        """Look whether brokers answer again where no look at topics shows it: the group may have nothing to read for
+        """Check whether brokers respond again if no look at topics shows it: the group may have nothing to read for
         this member, or topics without ids."""
         if self._problems.now and not any(partition.topic_id for partition in self._partitions):
-            self._topic_lookup.of([ANY_TOPIC])
-            self._problems.answered()
+            self._topic_lookup.look_up([ANY_TOPIC])
+            self._problems.note_response()
 
     def _learn_ends(self) -> None:
-        """Note where partitions end, by the newest answer that the client had; nothing is asked for."""
+        """Note the ends of partitions, as last known to the client; no request is made."""
         for partition in self._partitions:
             known = self._consumer.get_watermark_offsets(TopicPartition(*partition.place), cached=True)
             if known is not None and known[1] > partition.end:
@@ -303,7 +303,7 @@ class Session:
 
 
 def _wanted(partition: Partition, records: Sequence[Message]) -> Sequence[Message]:
-    """Return the records without those that came before, and with `--once` without those that were written later."""
+    """Return the records without earlier ones and, with `--once`, without those written later."""
     first, end = partition.next, partition.once_end
     if first is not None and records[0].offset() < first:  # type: ignore[operator]  # a record has an offset
         records = [record for record in records if _offset(record) >= first]

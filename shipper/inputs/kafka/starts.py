@@ -1,7 +1,7 @@
-"""Where partitions begin: at the group's offset, and where it has none, at `initial_offset`.
+"""Find where partitions begin: at the group's offset, or without one at `initial_offset`.
 
-What came to be after the group began is read from its first record, also by a group that began at the end: a partition
-that was added, a topic that was made again, or was made after a member looked for it.
+Anything newer than the group is read from its first record, also by a group that began at the end: a partition that was
+added, a topic that was re-created, or created after a member looked for it.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -15,14 +15,14 @@ from log_shipper.shipper.inputs.kafka.offset_metadata import OffsetMetadata
 from log_shipper.shipper.inputs.kafka.options import InitialOffset
 from log_shipper.shipper.inputs.kafka.partition import Place
 
-TIMEOUT = 5.0  # seconds of a request
+TIMEOUT = 5.0  # seconds per request
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
-    """`kept`: what the group keeps beside the offset, or is to keep. `offset`: None for the first record that there is.
-    `committed`: False if the group has no offset yet. `previous`: the group's offset, if that is of a topic that had
-    this name before."""
+class StartOffset:
+    """The start of a partition. `kept`: the metadata that the group keeps beside the offset, or will keep. `offset`:
+    None for the first record. `committed`: False if the group has no offset yet. `previous`: the group's offset, if it
+    belongs to an earlier topic of this name."""
 
     place: Place
     kept: OffsetMetadata
@@ -32,34 +32,34 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True)
-class Starts:
-    """`new_topics`: those that are known to be younger than the group."""
+class StartOffsets:
+    """The starts of partitions. `new_topics`: those known to be younger than the group."""
 
     initial: InitialOffset
     topic_lookup: TopicLookup
     new_topics: Collection[str]
 
-    def of(self, consumer: Consumer, places: Sequence[Place]) -> list[Start]:
+    def find(self, consumer: Consumer, places: Sequence[Place]) -> list[StartOffset]:
         """Return where each partition begins. Blocks, and raises KafkaException."""
         if not places:
             return []
-        topics = self.topic_lookup.of(sorted({topic for topic, _ in places}))
+        topics = self.topic_lookup.look_up(sorted({topic for topic, _ in places}))
         deleted = [name for name, topic in topics.items() if not topic.exists]
-        if deleted:  # what is made under the name in the meantime would be taken for it
+        if deleted:  # a new topic of this name would be taken for it
             raise KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART, f"{deleted[0]} was deleted"))
         starts = {}
         for place, offset, kept in _committed(consumer, places):
             starts[place] = _committed_start(place, topics[place[0]], offset, kept)
         new = [place for place in places if place not in starts]
         for place, initial, kept in self._initial(consumer, new, topics):
-            starts[place] = Start(place, kept, initial, committed=False)
+            starts[place] = StartOffset(place, kept, initial, committed=False)
         return [starts[place] for place in places]
 
     def _initial(
         self, consumer: Consumer, places: Sequence[Place], topics: Mapping[str, Topic]
     ) -> Iterator[tuple[Place, int | None, OffsetMetadata]]:
-        # By numbers, and they are committed at once: what is written from now on belongs to the group, also if the
-        # partition goes to another member before anything of it was delivered.
+        # By number, and committed at once: records written from now on belong to the group, even if the partition goes
+        # to another member before anything was delivered.
         by_time = self._by_time(consumer, places)
         before = self._partitions_before(consumer, places, topics) if self.initial == "latest" else {}
         for place in places:
@@ -89,7 +89,7 @@ class Starts:
     def _partitions_before(
         self, consumer: Consumer, places: Sequence[Place], topics: Mapping[str, Topic]
     ) -> dict[str, int]:
-        """Return how many partitions these topics had when the group began to read them, as far as that is known."""
+        """Return how many partitions these topics had when the group began to read them, as far as known."""
         names = {name for name, _ in places}
         before = dict.fromkeys(names.intersection(self.new_topics), 0)
         others = [(name, number) for name in sorted(names) for number in range(topics[name].partitions or 0)]
@@ -102,12 +102,12 @@ class Starts:
         return dict.fromkeys(made_again, 0) | before
 
 
-def _committed_start(place: Place, topic: Topic, offset: int, kept: OffsetMetadata) -> Start:
+def _committed_start(place: Place, topic: Topic, offset: int, kept: OffsetMetadata) -> StartOffset:
     if _is_of_another(kept, topic):
-        return Start(place, OffsetMetadata(topic.id, 0), None, committed=False, previous=offset)
+        return StartOffset(place, OffsetMetadata(topic.id, 0), None, committed=False, previous=offset)
     if kept.partitions is None:
         kept = replace(kept, partitions=topic.partitions)
-    return Start(place, replace(kept, topic_id=topic.id), offset)
+    return StartOffset(place, replace(kept, topic_id=topic.id), offset)
 
 
 def _is_of_another(kept: OffsetMetadata, topic: Topic) -> bool:
@@ -115,7 +115,7 @@ def _is_of_another(kept: OffsetMetadata, topic: Topic) -> bool:
 
 
 def _committed(consumer: Consumer, places: Sequence[Place]) -> Iterator[tuple[Place, int, OffsetMetadata]]:
-    """Yield the offsets that the group has of these partitions, with what it keeps beside them."""
+    """Yield the group's offsets of these partitions, with their metadata."""
     if not places:
         return
     try:
@@ -123,8 +123,9 @@ def _committed(consumer: Consumer, places: Sequence[Place]) -> Iterator[tuple[Pl
     except KafkaException as error:
         if error.args[0].code() != KafkaError._TIMED_OUT:
             raise
-        # The brokers have just answered. They give no offsets of an open transaction, and the client does not say so.
-        words = f"no answer within {TIMEOUT:g} s"
+        # The brokers have just responded. They give no offsets of an open transaction, and the client does not report
+        # that.
+        words = f"no response within {TIMEOUT:g} s"
         raise KafkaException(KafkaError(KafkaError.UNSTABLE_OFFSET_COMMIT, words)) from error
     for partition in committed:
         if partition.error is not None:
@@ -135,8 +136,8 @@ def _committed(consumer: Consumer, places: Sequence[Place]) -> Iterator[tuple[Pl
 
 
 def bounds(consumer: Consumer, place: Place) -> tuple[int, int]:
-    """Return the first offset of a partition, and the one behind its last. Blocks, and raises KafkaException:
-    LEADER_NOT_AVAILABLE where it has no leader."""
+    """Return the first offset of a partition, and the one after its last. Blocks, and raises KafkaException:
+    LEADER_NOT_AVAILABLE without a leader."""
     try:
         answer = consumer.get_watermark_offsets(TopicPartition(*place), timeout=TIMEOUT)
     except KafkaException as error:
@@ -147,8 +148,8 @@ def bounds(consumer: Consumer, place: Place) -> tuple[int, int]:
 
 
 def _failure(error: KafkaError, place: Place) -> KafkaException:
-    """Return what is raised where a partition cannot be asked. Of one without a leader the client says also that it
-    does not know it."""
+    """Return the exception for a partition that cannot be looked up. The client also reports a partition without a
+    leader as unknown."""
     if error.code() in (KafkaError.LEADER_NOT_AVAILABLE, KafkaError._UNKNOWN_PARTITION):
         topic, number = place
         error = KafkaError(KafkaError.LEADER_NOT_AVAILABLE, f"{topic}[{number}]: {error.str()}")

@@ -1,4 +1,4 @@
-"""Accepts the connections of an input that listens, as far as it may have more of them."""
+"""Accept the connections of an input that listens, within its limits."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -16,7 +16,8 @@ TURNS_UNTIL_REFUSED = 3
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`timeout` in seconds; `connections`: how many may be open, 0 for no limit; `message`: the longest datagram."""
+    """The limits of an input. `timeout` in seconds; `connections`: maximum number of open ones, 0 for no limit;
+    `message`: maximum size of a datagram."""
 
     message: int
     timeout: float
@@ -24,18 +25,20 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Secured:
-    """What connections are made with: `tls` is None where they are not encrypted."""
+class ConnectionContext:
+    """The context of connections: `tls` is None without encryption."""
 
     make_framing: MakeFraming
     tls: ServerTls | None = None
 
 
 class Acceptor:
-    """Used by the receiver's thread only. `takes_last`: the descriptors that are kept for the rest of the agent are
-    used too, because it stops. `more_may_wait`: the last call may not have taken all connections that waited."""
+    """The acceptor. Used by the receiver's thread only. `takes_last`: also use the descriptors reserved for the rest of
+    the agent, because it stops. `more_may_wait`: the last call may not have taken all waiting connections."""
 
-    def __init__(self, limits: Limits, secured: Secured, counts: SocketCounts, report: Reporter, clock: Clock) -> None:
+    def __init__(
+        self, limits: Limits, secured: ConnectionContext, counts: SocketCounts, report: Reporter, clock: Clock
+    ) -> None:
         self._most = limits.connections
         self._secured = secured
         self._counts = counts
@@ -46,8 +49,8 @@ class Acceptor:
         self.more_may_wait = False
 
     def accept(self, listener: Listener, existing: Collection[Connection]) -> Iterator[Connection]:
-        """Yield some of the connections that wait; the caller adds each to the existing ones. Raises OSError if
-        there is no descriptor for another one."""
+        """Yield some of the waiting connections; the caller adds each to the existing ones. Raises OSError if no
+        descriptor is free."""
         self.more_may_wait = True
         for _ in range(AT_ONCE):
             is_full = bool(self._most) and len(existing) >= self._most
@@ -65,7 +68,7 @@ class Acceptor:
                 continue
             if is_full:
                 accepted.close()
-                message = "%s: a connection was refused, as max_connections (%d) are open"
+                message = "%s: connection refused: max_connections (%d) reached"
                 self._report.warn("refused", message, listener.place, self._most)
                 self._counts.connections_refused += 1
                 continue
@@ -73,14 +76,14 @@ class Acceptor:
             try:
                 if self._secured.tls is not None:
                     accepted = self._secured.tls.wrap(accepted)
-                    accepted.getpeername()  # raises if it has left: there is nothing to make TLS with then
+                    accepted.getpeername()  # raises if it has left: then there is no peer for TLS
                 yield Connection(accepted, address, listener, self._secured.make_framing(), self._clock.monotonic())
                 self._turns_full = 0
             except OSError:  # it has left already
                 accepted.close()
 
     def _puts_off_refusing(self) -> bool:
-        """Count a turn in which too many are open. True for the first ones: peers may have closed some of these, which
-        is known once they were read. One read gives the last lines, the next one the end."""
+        """Count a turn with too many open connections. Return True for the first ones: peers may have closed some of
+        these, which shows after reading them. One read gives the last lines, the next one the end."""
         self._turns_full = min(self._turns_full + 1, TURNS_UNTIL_REFUSED)
         return self._turns_full < TURNS_UNTIL_REFUSED

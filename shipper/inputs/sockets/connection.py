@@ -1,4 +1,4 @@
-"""One connection of a peer, and what is known of who sends."""
+"""Represent a connection of a peer, and its sender."""
 
 import fcntl
 import socket
@@ -18,16 +18,16 @@ _CREDENTIALS = struct.Struct("3i")
 
 
 class Connection:
-    """`framing` and `source` are the reading thread's, everything else is the receiver's. `peer` names the other end in
-    messages, `sender` is the log.source of its events. `active`: monotonic time of the last bytes."""
+    """A connection. `framing` and `source` belong to the reading thread, everything else to the receiver. `peer` names
+    the other end in messages, `sender` is the log.source of its events. `active`: monotonic time of the last bytes."""
 
     __slots__ = ("active", "framing", "is_refused", "is_secured", "peer", "place", "sender", "socket", "source")
 
     def __init__(
         self, accepted: socket.socket, address: tuple[str, int], listener: Listener, framing: Framing, now: float
     ) -> None:
-        """`accepted` may be a TLS socket. `address` is that of the peer: of one that has left, and whose lines are
-        here, the socket does not know it any more."""
+        """Take the `accepted` socket, possibly TLS, and the peer's `address`, which the socket no longer knows once the
+        peer has left."""
         self.socket = accepted
         self.place = listener.place
         self.framing = framing
@@ -43,7 +43,7 @@ class Connection:
 
     @property
     def waiting(self) -> int:
-        """Return how many bytes the kernel has that were not read."""
+        """Return the number of unread bytes in the kernel."""
         size = bytearray(4)
         fcntl.ioctl(self.socket.fileno(), termios.FIONREAD, size)
         return int.from_bytes(size, sys.byteorder)
@@ -55,7 +55,7 @@ class Connection:
         self.is_secured = True
 
     def read(self, reader: StreamReader) -> bytes | None:
-        """Return what has come, b"" at the end, None if there is nothing now. Raises OSError."""
+        """Return received bytes, b"" at the end, None if there is nothing now. Raises OSError."""
         if not isinstance(self.socket, ssl.SSLSocket):
             return reader.read(self.socket.fileno())
         try:

@@ -1,4 +1,4 @@
-"""The connections of an input that listens: reads from them, and closes those that have ended or that send nothing."""
+"""Read from the connections of an input that listens, and close ended and silent ones."""
 
 import selectors
 import ssl
@@ -16,14 +16,14 @@ from log_shipper.shipper.inputs.sockets.system_calls import StreamReader
 READ_SIZE = 128 * 1024
 HANDSHAKE_SECONDS = 10.0
 RECORDS_AT_ONCE = 8
-DRAIN_SECONDS = 0.3  # how long more is awaited at the end: peers could not send it before, as their windows were full
-MAX_DRAIN_SECONDS = 1.0  # the same where more keeps coming
-PEER_BYTES = 4 * 1024**2  # that a peer's system keeps at most until they are sent (net.ipv4.tcp_wmem)
+DRAIN_SECONDS = 0.3  # time to wait for more at the end: peers could not send it before, as their windows were full
+MAX_DRAIN_SECONDS = 1.0  # the same if more keeps coming
+PEER_BYTES = 4 * 1024**2  # maximum that a peer's system keeps until it is sent (net.ipv4.tcp_wmem)
 
 
 class Connections:
-    """Used by the receiver's thread only, but for `open`, of which any thread may ask how many they are. `selector`
-    has an entry for each of them."""
+    """The open connections. Used by the receiver's thread only, except the size of `open`, which any thread may read.
+    `selector` has an entry for each of them."""
 
     def __init__(
         self,
@@ -51,13 +51,13 @@ class Connections:
             self._shake_hands(connection)
 
     def read(self, connection: Connection) -> int:
-        """Take what has come, or some of it. Return how many bytes that is. Does nothing for one that was closed."""
+        """Read received bytes, or some of them. Return how many bytes that is. Does nothing for a closed connection."""
         if connection not in self.open:
             return 0
         if not connection.is_secured:
             return self._shake_hands(connection)
         size = 0
-        # A read of TLS returns one record of 16 KiB at most.
+        # A read of TLS returns one record of at most 16 KiB.
         for _ in range(RECORDS_AT_ONCE if connection.is_encrypted else 1):
             if self._mailbox.is_full or not (came := self._read(connection)):
                 break
@@ -65,21 +65,21 @@ class Connections:
         return size
 
     def close(self, connection: Connection, *, is_ours: bool = False) -> None:
-        """`is_ours`: its peer has not closed it. Does nothing for one that was closed."""
+        """Close a connection. `is_ours`: its peer has not closed it. Does nothing for a closed one."""
         if connection in self.open:
             self._selector.unregister(connection.socket)
             del self.open[connection]
             connection.close()
             self._mailbox.put(Piece(connection=connection, is_ours=is_ours), OVERHEAD)
 
-    def excuse(self, seconds: float) -> None:
-        """Note that for so long nothing was read, as there was no room, or the machine was busy or suspended: what did
-        not come meanwhile is no fault of the peers."""
+    def extend_deadlines(self, seconds: float) -> None:
+        """Note that nothing was read for so long because there was no room, or the host was busy or suspended: the
+        silence is not the peers' fault."""
         for connection in self.open:
             connection.active += seconds
 
     def close_silent(self, now: float) -> None:
-        """Close those that have sent nothing for too long."""
+        """Close connections that were silent for too long."""
         for connection in list(self.open):
             if self._mailbox.is_full:
                 return
@@ -102,9 +102,9 @@ class Connections:
                 return
 
     def take_turn(self, may_read: Callable[[], bool], wait: float = 0.0) -> bool:
-        """Read once from each that has something; close it once it has sent more than can have been on the way when the
-        end began, so that a peer that does not stop sending is not waited for. Return True if one had something within
-        `wait` seconds. Only connections may be registered at the selector."""
+        """Read once from each connection with data; close it once it has sent more than can have been in transit when
+        the end began, so that a peer that keeps sending is not waited for. Return True if one had data within `wait`
+        seconds. Only connections may be registered at the selector."""
         ready = self._selector.select(wait)
         for key, _ in ready:
             if not may_read():
@@ -119,11 +119,11 @@ class Connections:
         return bool(ready)
 
     def _read(self, connection: Connection) -> int:
-        """Return how many bytes came."""
+        """Return the number of bytes read."""
         try:
             data = connection.read(self._stream)
         except OSError as error:
-            self._report.debug("%s: the connection of %s broke off: %s", connection.place, connection.peer, error)
+            self._report.debug("%s: connection of %s lost: %s", connection.place, connection.peer, error)
             data = b""
         if data is None:
             return 0
@@ -135,7 +135,7 @@ class Connections:
         return len(data)
 
     def _shake_hands(self, connection: Connection) -> int:
-        """Return how many bytes came behind the handshake."""
+        """Continue the handshake. Return the number of bytes read after it."""
         try:
             connection.handshake()
         except ssl.SSLWantReadError:
@@ -147,11 +147,13 @@ class Connections:
         else:
             connection.active = self._clock.monotonic()
             self._selector.modify(connection.socket, selectors.EVENT_READ, connection)
-            return self.read(connection)  # what came with its last part is not reported again
+            return self.read(connection)  # bytes after its last part are not reported again
         return 0
 
     def _fail_handshake(self, connection: Connection, reason: str) -> None:
-        self._report.warn("handshake", "%s: no TLS with %s: %s", connection.place, connection.peer, reason)
+        self._report.warn(
+            "handshake", "%s: TLS handshake with %s failed: %s", connection.place, connection.peer, reason
+        )
         self._counts.handshakes_failed += 1
         self.close(connection)
 
@@ -163,7 +165,7 @@ class Connections:
         if not connection.is_secured:
             self._fail_handshake(connection, f"no handshake within {seconds:.0f} seconds")
             return
-        message = "%s: the connection of %s was closed, as nothing came for %.0f seconds (timeout)"
+        message = "%s: closed the connection of %s: no data for %.0f seconds (timeout)"
         self._report.warn("timeout", message, connection.place, connection.peer, seconds)
         self._counts.connections_timed_out += 1
         self.close(connection, is_ours=True)

@@ -1,4 +1,4 @@
-"""What an input that listens has met since its start, and the log lines about it."""
+"""Count and log what happens to an input that listens."""
 
 import logging
 from collections.abc import Callable
@@ -18,13 +18,12 @@ class SocketCounts:
     connections_refused: int = 0  # beyond max_connections, or without a free descriptor
     handshakes_failed: int = 0
     connections_timed_out: int = 0
-    framing_errors: int = 0  # connections that were closed because of what they sent
-    messages_oversized: int = 0  # longer than max_message_size, or cut because too much was unfinished
+    framing_errors: int = 0  # connections closed because of invalid framing
+    messages_oversized: int = 0  # longer than max_message_size, or split because too much was unfinished
     messages_unfinished: int = 0  # lost, as their connection ended within them
 
     def add_to(self, metrics: Metrics, counted: "SocketCounts") -> None:
-        """Add what was counted since `counted` to the metrics, which have the same names; `counted` is brought up to
-        date."""
+        """Add the counts since `counted` to the metrics of the same names, and update `counted`."""
         for counter in fields(self):
             now: int = getattr(self, counter.name)
             new = now - getattr(counted, counter.name)
@@ -35,7 +34,7 @@ class SocketCounts:
 
 @dataclass(slots=True)
 class Reporter:
-    """Logs what happens to peers, at most once a minute for each kind. Used by one thread."""
+    """The log of what happens to peers, at most once a minute for each kind. Used by one thread."""
 
     input_id: str
     monotonic: Callable[[], float]
@@ -46,7 +45,7 @@ class Reporter:
         if throttle is None:
             throttle = self._throttles[kind] = Throttle(self.monotonic)
         if throttle.is_due():
-            more = f" ({throttle.suppressed} more of these were not logged)" if throttle.suppressed else ""
+            more = f" ({throttle.suppressed} more not logged)" if throttle.suppressed else ""
             logger.warning(f"input %s: {message}%s", self.input_id, *arguments, more)
 
     def debug(self, message: str, *arguments: object) -> None:

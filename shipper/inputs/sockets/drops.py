@@ -1,4 +1,4 @@
-"""Datagrams that the kernel dropped, counted and logged."""
+"""Count and log datagrams that the kernel dropped."""
 
 import socket
 import struct
@@ -6,12 +6,12 @@ import struct
 from log_shipper.shipper.inputs.sockets.counts import Reporter, SocketCounts
 from log_shipper.shipper.inputs.sockets.listening import Listener, buffer_of
 
-MEMORY_INFO = 55  # SO_MEMINFO: nine numbers, of which the last one is how many datagrams were dropped
+MEMORY_INFO = 55  # SO_MEMINFO: nine numbers, the last of which is the number of dropped datagrams
 _MEMORY_INFO = struct.Struct("9I")
 
 
 class Drops:
-    """Those of all sockets of an input that have peers with addresses. (Of a unix socket the kernel drops none: the
+    """The dropped datagrams of all sockets whose peers have addresses. (The kernel drops none on a unix socket: the
     senders wait.) Used by the receiver's thread only."""
 
     def __init__(self, listeners: list[Listener], counts: SocketCounts, report: Reporter) -> None:
@@ -22,20 +22,20 @@ class Drops:
         }
 
     def count(self) -> None:
-        """Count those since the last call."""
+        """Count the drops since the last call."""
         for listener, before in self._counted.items():
             now = self._counted[listener] = _dropped(listener.socket)
             new = (now - before) % 2**32
             if new:
                 message = (
-                    "%s: the kernel has dropped %d datagrams, as its buffer of %d bytes was full; raise read_buffer, "
-                    "and net.core.rmem_max with it (sysctl), or find out why the output is slow"
+                    "%s: the kernel dropped %d datagrams, because its buffer of %d bytes was full; raise "
+                    "read_buffer and net.core.rmem_max (sysctl), or find out why the output is slow"
                 )
                 self._report.warn("dropped", message, listener.place, new, buffer_of(listener.socket))
                 self._counts.datagrams_dropped += new
 
 
 def _dropped(listening: socket.socket) -> int:
-    """Return how many datagrams the kernel had no room for, since it was opened, modulo 2**32."""
+    """Return how many datagrams the kernel dropped since the socket was opened, modulo 2**32."""
     raw = listening.getsockopt(socket.SOL_SOCKET, MEMORY_INFO, _MEMORY_INFO.size)
     return int(_MEMORY_INFO.unpack(raw)[-1])

@@ -1,8 +1,8 @@
-"""Takes the bytes of a connection apart into messages.
+"""Split the bytes of a connection into messages.
 
-What a message is must not depend on where the reads happened to end, and neither may the work: a sender may hand over
-a message of megabytes byte by byte. So of an unfinished message nothing is looked at twice, and no more is kept
-than the limit and what shows that it is too long.
+Messages must not depend on where reads end, and neither may the cost: a sender may send a message of megabytes byte by
+byte. So no byte of an unfinished message is examined twice, and nothing is kept beyond the limit and what shows that it
+is exceeded.
 """
 
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from typing import Protocol
 
 from log_shipper.shipper.event import TRUNCATED
 
-# Bytes kept beyond the limit: a character that begins before it (up to 4), so that what is cut later is cut the same.
+# Bytes kept beyond the limit: a character that begins before it (up to 4), so that a later cut gives the same text.
 MARGIN = 4
 DIGITS = frozenset(b"0123456789")
 MAX_DIGITS = 10
@@ -18,8 +18,8 @@ MAX_DIGITS = 10
 
 @dataclass(slots=True)
 class Frames:
-    """Messages in their order, each with its length in raw bytes, frame included. `flags` has an entry only for those
-    that carry one."""
+    """Messages in order, each with its length in raw bytes, including the frame. `flags` has an entry only for flagged
+    ones."""
 
     texts: list[str] = field(default_factory=list)
     lengths: list[int] = field(default_factory=list)
@@ -33,8 +33,8 @@ class Frames:
 
 
 class Framing(Protocol):
-    """The messages of one connection. `failure`: why there can be no more of them: with these bytes none can begin, and
-    where the next one begins cannot be known. Empty while all is well."""
+    """The messages of one connection. `failure`: why there can be no more of them: no message can begin with these
+    bytes, and the start of the next one is unknown. Empty while all is well."""
 
     failure: str
 
@@ -42,15 +42,15 @@ class Framing(Protocol):
         """Return the messages that end in these bytes."""
 
     def cut(self) -> Frames:
-        """Give out what is kept of the unfinished message, flagged, because too much is kept of all; its rest is
-        dropped."""
+        """Give out the kept part of the unfinished message, flagged, because all unfinished messages together are too
+        large; its rest is dropped."""
 
     def end(self) -> tuple[Frames, int]:
-        """Return what remains when the peer has closed the connection, and how many bytes are lost."""
+        """Return the rest when the peer has closed the connection, and the number of lost bytes."""
 
     @property
     def pending(self) -> int:
-        """Return the bytes that are kept."""
+        """Return the number of kept bytes."""
 
 
 class Line:
@@ -71,7 +71,7 @@ class Line:
         return len(self._head)
 
     def end_in(self, data: bytes, start: int = 0) -> int:
-        """Return the index in `data` behind the first delimiter from `start` on; -1 if there is none."""
+        """Return the index in `data` after the first delimiter from `start`; -1 if there is none."""
         size, overlap = len(self._delimiter), len(self._overlap)
         if overlap:
             index = (self._overlap + data[start : start + size - 1]).find(self._delimiter)
@@ -88,7 +88,7 @@ class Line:
             self._overlap = (self._overlap + data[1 - len(self._delimiter) :])[1 - len(self._delimiter) :]
 
     def take(self, *, ended: bool = True) -> tuple[bytes, int]:
-        """Return the message without its delimiter, of which `ended` says whether it is there, and the raw length."""
+        """Return the message without its delimiter, which is there if `ended`, and the raw length."""
         size = self.length - len(self._delimiter) if ended else self.length
         head, length = bytes(self._head[:size]), self.length
         self._forget()
@@ -106,13 +106,13 @@ class Line:
 
 
 def _decoded(raw: bytes, delimiter: str) -> str:
-    """Return a message without its delimiter as text; of a line feed, a carriage return before it belongs to it."""
+    """Return a message without its delimiter as text; a carriage return before a line feed belongs to the delimiter."""
     text = raw.decode("utf-8", "replace")
     return text[:-1] if delimiter == "\n" and text[-1:] == "\r" else text
 
 
 class DelimiterFraming:
-    """Messages that end with a delimiter. `limit`: of longer ones no more than the first bytes are kept."""
+    """Messages that end with a delimiter. `limit`: only the first bytes of longer ones are kept."""
 
     failure = ""
 
@@ -177,8 +177,8 @@ class DelimiterFraming:
 
 
 class OctetFraming:
-    """Messages as RFC 6587 has them: one that begins with a digit has its length before it (octet counting), any other
-    ends with the delimiter (non-transparent framing)."""
+    """Messages of RFC 6587: one that begins with a digit has its length in front (octet counting), any other ends with
+    the delimiter (non-transparent framing)."""
 
     def __init__(self, delimiter: str, limit: int) -> None:
         self.failure = ""
@@ -187,8 +187,8 @@ class OctetFraming:
         self._size = len(delimiter.encode())
         self._line = Line(delimiter.encode(), self._keep + self._size)
         self._header = b""  # the beginning of a length
-        self._body = bytearray()  # of a message whose length is known, as much as is kept
-        self._missing = 0  # bytes of it that have not come
+        self._body = bytearray()  # the kept part of a message of known length
+        self._missing = 0  # its bytes that have not come yet
         self._length = 0  # its raw length
         self._is_dropped = False  # its rest: it was given out
 
@@ -214,7 +214,7 @@ class OctetFraming:
         blank = data.find(b" ", index, index + MAX_DIGITS + 1)
         digits = data[index : blank if blank >= 0 else index + MAX_DIGITS + 1]
         if not digits.isdigit() or (blank < 0 and len(digits) > MAX_DIGITS):
-            self.failure = f"{data[index : index + 20]!r} is not the length of a message, as in b'42 <13>...'"
+            self.failure = f"{data[index : index + 20]!r} does not begin with a message length, such as b'42 <13>...'"
             return index
         if blank < 0:
             self._header = digits

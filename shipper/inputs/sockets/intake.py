@@ -1,4 +1,4 @@
-"""Takes apart what was received: the messages of each connection, and datagrams."""
+"""Split received data into the messages of each connection, and datagrams."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ from log_shipper.shipper.inputs.sockets.framing import Frames
 from log_shipper.shipper.inputs.sockets.messages import Senders
 from log_shipper.shipper.inputs.sockets.system_calls import Datagrams
 
-OVERHEAD = 100  # bytes of memory that a piece takes beside its content
+OVERHEAD = 100  # bytes of memory of a piece in addition to its content
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What the receiver puts into the mailbox: datagrams, or bytes of a connection; `data` is None at its end,
-    `is_ours` if it was closed from here."""
+    """An item of the mailbox: datagrams, or bytes of a connection; `data` is None at its end, `is_ours` if the shipper
+    closed it."""
 
     datagrams: Datagrams | None = None
     connection: Connection | None = None
@@ -24,24 +24,25 @@ class Piece:
 
 
 class Intake:
-    """`limit`: the longest message that is kept whole; `most_unfinished`: how many bytes of unfinished messages are
-    kept of all connections together; `refuse` closes a connection. Used by the reading thread only."""
+    """The splitting of received data. `limit`: maximum length of a message that is kept whole; `max_unfinished`:
+    maximum bytes of unfinished messages of all connections; `refuse` closes a connection. Used by the reading thread
+    only."""
 
     def __init__(
         self,
         senders: Senders,
         limit: int,
-        most_unfinished: int,
+        max_unfinished: int,
         report: Reporter,
         refuse: Callable[[Connection], None],
     ) -> None:
         self.counts = SocketCounts()
         self._senders = senders
         self._limit = limit
-        self._most_unfinished = most_unfinished
+        self._max_unfinished = max_unfinished
         self._report = report
         self._refuse = refuse
-        self._unfinished: dict[Connection, int] = {}  # bytes that are kept
+        self._unfinished: dict[Connection, int] = {}  # kept bytes
         self._kept = 0  # their sum
 
     def take(self, piece: Piece) -> None:
@@ -61,7 +62,7 @@ class Intake:
             self._fail(connection, framing.failure)
             return
         self._keep(connection, framing.pending)
-        if self._kept > self._most_unfinished:
+        if self._kept > self._max_unfinished:
             self._relieve()
 
     def _give(self, connection: Connection, frames: Frames) -> None:
@@ -71,13 +72,13 @@ class Intake:
             self._senders.add_frames(connection, frames)
 
     def _end(self, connection: Connection, *, is_ours: bool) -> None:
-        """Give out what remains, if its peer ended it: it will not send the rest of its last line."""
+        """Give out the rest, if its peer closed the connection: it will not send the rest of its last line."""
         self._keep(connection, 0)
         if is_ours:
-            lost, reason = connection.framing.pending, "the connection was closed here"
+            lost, reason = connection.framing.pending, "the shipper closed the connection"
         else:
             frames, lost = connection.framing.end()
-            reason = "it closed the connection"
+            reason = "the sender closed the connection"
             self._give(connection, frames)
         if lost:
             self.counts.messages_unfinished += 1
@@ -89,13 +90,13 @@ class Intake:
         self.counts.framing_errors += 1
         connection.is_refused = True
         self._refuse(connection)
-        message = "%s: the connection of %s was closed, as its framing is not that of RFC 6587: %s"
+        message = "%s: closed the connection of %s: its framing does not follow RFC 6587: %s"
         self._report.warn("framing", message, connection.place, connection.peer, failure)
 
     def _note_oversized(self, count: int) -> None:
         if count:
             self.counts.messages_oversized += count
-            message = "a message is longer than max_message_size (%d bytes) and was truncated"
+            message = "a message longer than max_message_size (%d bytes) was truncated"
             self._report.warn("oversized", message, self._limit)
 
     def _keep(self, connection: Connection, size: int) -> None:
@@ -110,5 +111,5 @@ class Intake:
         self._keep(connection, 0)
         self._senders.add_frames(connection, connection.framing.cut())
         self.counts.messages_oversized += 1
-        message = "%s: a message of %s was cut, as unfinished ones take more than pending_bytes"
+        message = "%s: split a message of %s, because unfinished messages exceed pending_bytes"
         self._report.warn("pending", message, connection.place, connection.peer)

@@ -1,4 +1,4 @@
-"""Opens the sockets of an input that listens. What cannot be opened is a StartError, which says what to do."""
+"""Open the sockets of an input that listens. A failure is a StartError with the action to take."""
 
 import ctypes
 import errno
@@ -19,13 +19,13 @@ from log_shipper.shipper.inputs.sockets.system_calls import written
 logger = logging.getLogger(__name__)
 
 BACKLOG = 1024
-MAX_PATH_LENGTH = 107  # bytes of sockaddr_un.sun_path, without the NUL behind them
-FORCED_BUFFER = 33  # SO_RCVBUFFORCE: beyond net.core.rmem_max, for who may administer the network
-ATTACH_FILTER = 26  # SO_ATTACH_FILTER: a program that says how much of a packet is let in
+MAX_PATH_LENGTH = 107  # bytes of sockaddr_un.sun_path, without the NUL after them
+FORCED_BUFFER = 33  # SO_RCVBUFFORCE: beyond net.core.rmem_max, with CAP_NET_ADMIN
+ATTACH_FILTER = 26  # SO_ATTACH_FILTER: a program that decides how much of a packet is let in
 _INSTRUCTION = struct.Struct("HBBI")
 _PROGRAM = struct.Struct("HP")
-# Lets in nothing that opens a connection: the peer tries it again after a second, and by then the port is closed, or
-# another input listens there. What belongs to connections that are being opened passes.
+# Drops packets that open a connection: the peer retries after a second, and by then the port is closed, or another
+# input listens there. Packets of connections that are being opened pass.
 IGNORE_NEW = b"".join(
     _INSTRUCTION.pack(*instruction)
     for instruction in (
@@ -37,15 +37,15 @@ IGNORE_NEW = b"".join(
 )
 FAMILIES = {"4": socket.AF_INET, "6": socket.AF_INET6}
 CAPABILITY = (
-    "ports below 1024 need the capability CAP_NET_BIND_SERVICE: add it to AmbientCapabilities and to "
-    "CapabilityBoundingSet of the unit (systemctl edit shipper), or listen on another port"
+    "ports below 1024 need CAP_NET_BIND_SERVICE: add it to AmbientCapabilities and CapabilityBoundingSet of the "
+    "unit (systemctl edit shipper), or use another port"
 )
 
 
 @dataclass(slots=True, eq=False)
 class Listener:
-    """`place` names it in messages: "udp 0.0.0.0:514". `named`: its peers have addresses. `takes_no_more`: nothing
-    comes beside what the kernel has already."""
+    """A listening socket. `place` names it in messages: "udp 0.0.0.0:514". `named`: its peers have addresses.
+    `takes_no_more`: nothing comes beside what the kernel has already."""
 
     socket: socket.socket
     place: str
@@ -56,7 +56,7 @@ class Listener:
     takes_no_more: bool = False
 
     def refuse_more(self) -> None:
-        """Have the kernel take nothing more for it; what it has can still be received. A UDP socket keeps taking
+        """Make the kernel accept nothing more for it; what it has can still be received. A UDP socket keeps taking
         datagrams, which no one would send again."""
         self._remove_file()
         if self.named and self.is_stream:
@@ -74,7 +74,7 @@ class Listener:
         self.socket.close()
 
     def _remove_file(self) -> None:
-        """Unless another process has put its own there."""
+        """Remove the socket file, unless another process replaced it."""
         path, self.path = self.path, ""
         with suppress(OSError):
             if path and os.lstat(path).st_ino == self.inode:
@@ -136,8 +136,8 @@ def _internet(protocol: str, address: str, version: str, read_buffer: int | None
 
 
 def _addresses(host: str, port: int, kind: int, family: int) -> list[tuple[int, tuple[object, ...]]]:
-    """Return the addresses that a host stands for: the first one is used, of IPv4 if there is one, as Filebeat does.
-    Without a host it is all addresses of this machine."""
+    """Return the addresses of a host: the first one is used, IPv4 if there is one, as Filebeat does. Without a host, it
+    is all addresses of this machine."""
     if not host and family == socket.AF_UNSPEC and socket.has_dualstack_ipv6():
         return [(socket.AF_INET6, ("::", port))]
     infos = socket.getaddrinfo(host or None, port, family, kind, flags=socket.AI_PASSIVE)
@@ -153,28 +153,28 @@ def _bind(made: socket.socket, name: tuple[object, ...], *, both: bool) -> None:
 
 
 def _set_buffer(made: socket.socket, size: int, place: str) -> None:
-    """Set the size of the kernel's buffer, as far as the system lets us."""
+    """Set the size of the kernel's buffer, as far as the system permits."""
     try:
         made.setsockopt(socket.SOL_SOCKET, FORCED_BUFFER, size)
     except OSError:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, size)
     if buffer_of(made) < size:
-        message = "%s: read_buffer is %d bytes, and the system gives no more than %d: raise net.core.rmem_max (sysctl)"
+        message = "%s: the kernel limits read_buffer (%d bytes) to %d bytes; raise net.core.rmem_max (sysctl)"
         logger.warning(message, place, size, buffer_of(made))
 
 
 def buffer_of(listener: socket.socket) -> int:
-    """Return the size of the kernel's buffer, as `read_buffer` counts it: the system doubles it for its own needs."""
+    """Return the size of the kernel's buffer as in `read_buffer`: the system doubles it for its own needs."""
     return listener.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) // 2
 
 
 def _reason(error: OSError, host: str, port: int) -> str:
     if isinstance(error, socket.gaierror):
-        return f"the host {host!r} is not known: {error.strerror}"
+        return f"unknown host {host!r}: {error.strerror}"
     if error.errno == errno.EADDRINUSE:
-        return "another process listens there, or another input; 'ss -lnp' shows which"
+        return "the address is in use by another process or input; find it with 'ss -lnp'"
     if error.errno == errno.EADDRNOTAVAIL:
-        return f"{host} is not an address of this machine; 0.0.0.0 is all of them"
+        return f"{host} is not an address of this machine; use 0.0.0.0 for all addresses"
     if error.errno in (errno.EACCES, errno.EPERM) and 0 < port < 1024:
         return CAPABILITY
     return error.strerror or str(error)
@@ -197,7 +197,7 @@ def _unix(options: UnixOptions) -> Listener:
             raise
     except KeyError as error:
         made.close()
-        raise _CannotListen(f"unix {path}: there is no group {options.group!r} on this machine") from error
+        raise _CannotListen(f"unix {path}: group {options.group!r} does not exist on this machine") from error
     except OSError as error:
         made.close()
         raise _CannotListen(f"unix {path}: {_reason_of_path(error, path)}") from error
@@ -213,22 +213,22 @@ def _give_rights(path: str, options: UnixOptions) -> None:
 
 
 def _make_room(path: str, kind: int) -> None:
-    """Remove a socket that no process serves, and nothing else. Raises OSError."""
+    """Remove a socket file that no process serves, and nothing else. Raises OSError."""
     if len(os.fsencode(path)) > MAX_PATH_LENGTH:
-        raise OSError(errno.ENAMETOOLONG, f"the path of a unix socket may have {MAX_PATH_LENGTH} bytes")
+        raise OSError(errno.ENAMETOOLONG, f"the path of a unix socket can have at most {MAX_PATH_LENGTH} bytes")
     try:
         mode = os.lstat(path).st_mode
     except FileNotFoundError:
         return
     if not stat.S_ISSOCK(mode):
-        raise OSError(errno.EEXIST, "it is not a socket and is not replaced: remove it")
+        raise OSError(errno.EEXIST, "the path exists and is not a socket; remove it")
     if _is_served(path, kind):
-        raise OSError(errno.EADDRINUSE, "another process listens there, or another input; 'ss -lxp' shows which")
+        raise OSError(errno.EADDRINUSE, "the socket is in use by another process or input; find it with 'ss -lxp'")
     os.unlink(path)
 
 
 def _is_served(path: str, kind: int) -> bool:
-    """True unless it is certain that no process has the socket open. Raises OSError."""
+    """Return False only if it is certain that no process has the socket open. Raises OSError."""
     for other in (kind, socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET):
         with socket.socket(socket.AF_UNIX, other) as probe:
             probe.setblocking(False)
@@ -241,7 +241,7 @@ def _is_served(path: str, kind: int) -> bool:
                     continue
                 if error.errno == errno.EACCES:
                     raise OSError(
-                        error.errno, "the socket there is another user's: remove it if it is stale"
+                        error.errno, "the existing socket belongs to another user; remove it if it is stale"
                     ) from error
                 return True  # its backlog is full: someone serves it
         return True
@@ -252,5 +252,5 @@ def _reason_of_path(error: OSError, path: str) -> str:
     if error.errno == errno.ENOENT:
         return f"the directory {os.path.dirname(path)} does not exist: create it (RuntimeDirectory= of a systemd unit)"
     if error.errno == errno.EACCES and error.strerror == os.strerror(errno.EACCES):
-        return f"no permission to make a socket in {os.path.dirname(path) or '.'}"
+        return f"no permission to create a socket in {os.path.dirname(path) or '.'}"
     return error.strerror or str(error)

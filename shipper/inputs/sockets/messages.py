@@ -1,8 +1,8 @@
-"""Received bytes -> runs of messages, each of one sender where that is worth it.
+"""Make runs of messages from received bytes, each of one sender if that is worth it.
 
-Events of a sender have its address. As a constant of a source it is encoded once, which costs about as much as a few
-events with an address in a document of their own. So what came together is sorted by sender (there is no order between
-them), those who sent much get a run of their own, and the rest share one.
+Events have the address of their sender. As a constant of a source it is encoded once, which costs about as much as a
+few events with an address in their own documents. So messages that came together are sorted by sender (there is no
+order between senders), frequent senders get a run of their own, and the rest share one.
 """
 
 from collections import OrderedDict
@@ -21,10 +21,10 @@ Run = tuple[Source, Messages]
 
 
 class Senders:
-    """The senders of one input, and what they have sent since the last `runs`. Used by the reading thread only."""
+    """The senders of one input, and their messages since the last `runs`. Used by the reading thread only."""
 
     def __init__(self, make_source: Callable[[Doc | None], Source]) -> None:
-        """`make_source` returns the source of events with these members."""
+        """Take `make_source`, which returns the source of events with these fields."""
         self._make_source = make_source
         self._shared = make_source(None)
         self._of_names: OrderedDict[bytes, Source] = OrderedDict()
@@ -36,7 +36,7 @@ class Senders:
         return self._shared
 
     def add_datagrams(self, datagrams: Datagrams, limit: int) -> int:
-        """Return how many of them were truncated to `limit`."""
+        """Add datagrams. Return how many of them were truncated to `limit`."""
         texts = [text.decode("utf-8", "replace") for text in datagrams.texts]
         lengths, names = datagrams.lengths, datagrams.names
         truncated = sum(length > limit for length in lengths) if max(lengths) > limit else 0
@@ -65,7 +65,7 @@ class Senders:
             known.lengths += frames.lengths
 
     def runs(self, start: int) -> Iterator[Run]:
-        """Yield what was added, as runs that follow each other from `start` on."""
+        """Yield the added messages, as runs that follow each other from `start`."""
         arrived, self._arrived = self._arrived, {}
         few: list[tuple[bytes | Connection, Frames]] = []
         for sender, frames in arrived.items():
@@ -108,7 +108,7 @@ def _run(start: int, frames: Frames) -> Messages:
 
 
 def _run_of_several(start: int, senders: list[tuple[bytes | Connection, Frames]]) -> Messages:
-    """Return the run of the messages of several senders, which each message names."""
+    """Return the run of several senders' messages, each with its sender."""
     together = Frames()
     docs: list[Doc] = []
     for sender, frames in senders:

@@ -1,4 +1,4 @@
-"""The inputs that listen: `udp`, `tcp`, `unix` and `syslog`, with Filebeat's options and defaults."""
+"""Define the options of the inputs that listen: `udp`, `tcp`, `unix` and `syslog`, as Filebeat's."""
 
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -17,39 +17,39 @@ from log_shipper.shipper.reader.base import ParserConfig
 
 Framing = Literal["delimiter", "rfc6587"]
 KIB, MIB = 1024, 1024**2
-# The most that a datagram may have, whatever carries it.
+# The maximum size of a datagram on any transport.
 MAX_DATAGRAM = 65_535
 MAX_BUFFER = 1023 * MIB  # the kernel doubles it, and has 31 bits for it
 
 STREAM_LIMIT: dict[str, Any] = {"doc": "Maximum message size; longer messages are truncated and flagged.", "min": 1}
-DATAGRAM_LIMIT: dict[str, Any] = {"doc": "Longer datagrams are truncated and flagged.", "min": 1}
-TIMEOUT: dict[str, Any] = {"doc": "A connection that sends nothing for this long is closed.", "min": 0.001}
-UNUSED_TIMEOUT: dict[str, Any] = {"doc": "Makes no difference: datagrams have no connection that could be closed."}
+DATAGRAM_LIMIT: dict[str, Any] = {"doc": "Maximum datagram size; longer datagrams are truncated and flagged.", "min": 1}
+TIMEOUT: dict[str, Any] = {"doc": "Connections that send nothing for this long are closed.", "min": 0.001}
+UNUSED_TIMEOUT: dict[str, Any] = {"doc": "No effect: datagrams have no connection to close."}
 FRAMING: dict[str, Any] = {
-    "doc": "What separates messages: `line_delimiter`, or as in RFC 6587: one that begins with a digit has its length "
-    "before it, any other ends with `line_delimiter`."
+    "doc": "How messages are separated: `line_delimiter`, or as in RFC 6587: a message that begins with a digit has "
+    "its length in front, any other ends with `line_delimiter`."
 }
 DELIMITER: dict[str, Any] = {
-    "doc": "The characters that end a message. A carriage return before a line feed is not part of the message either."
+    "doc": "The characters that end a message. A carriage return before a line feed is removed too."
 }
 CONNECTIONS: dict[str, Any] = {
-    "doc": "How many connections may be open at once; more are closed at once. 0 means no limit.",
+    "doc": "Maximum number of open connections; further ones are closed at once. 0 means no limit.",
     "unit": "connections",
     "min": 0,
 }
 READ_BUFFER: dict[str, Any] = {
-    "doc": "The size of the kernel's buffer of the socket; the system's default when absent. Datagrams that do not fit "
-    "are dropped.",
+    "doc": "The size of the socket's buffer in the kernel; default: the system's. Datagrams that do not fit are "
+    "dropped.",
     "min": 1,
     "max": MAX_BUFFER,
 }
 PENDING: dict[str, Any] = {
-    "doc": "How many received bytes may wait to be processed. Beyond, connections are not read, so that their senders "
-    "wait, and datagrams stay in `read_buffer`.",
+    "doc": "Maximum received bytes that wait for processing. When it is reached, connections are not read, so that "
+    "senders wait, and datagrams stay in `read_buffer`.",
     "min": 64 * KIB,
 }
 WORKERS: dict[str, Any] = {
-    "doc": "Accepted and ignored: one thread receives, whatever the number of sockets.",
+    "doc": "Accepted and ignored: one thread receives from all sockets.",
     "min": 1,
     "unused": "one thread receives",
 }
@@ -62,7 +62,7 @@ def addresses(hosts: tuple[str, ...]) -> Iterator[Finding]:
         numeric = port.isascii() and port.isdecimal() and int(port) < 65536
         bare_ipv6 = ":" in host and not (host.startswith("[") and host.endswith("]"))
         if not colon or not numeric or bare_ipv6:
-            yield f"[{index}]", f"{address!r} must be host:port, as in 0.0.0.0:514, :514 or [::1]:514"
+            yield f"[{index}]", f"{address!r} must be host:port, such as 0.0.0.0:514, :514 or [::1]:514"
 
 
 def host_and_port(address: str) -> tuple[str, int]:
@@ -71,7 +71,7 @@ def host_and_port(address: str) -> tuple[str, int]:
 
 
 HOST: dict[str, Any] = {
-    "doc": "Where to listen: host:port, or several of them.",
+    "doc": "Addresses to listen on: host:port, or several of them.",
     "split": ",",
     "check": addresses,
 }
@@ -83,7 +83,7 @@ class UdpOptions:
     host: tuple[str, ...] = field(metadata=HOST)
     max_message_size: Size = field(default=10 * KIB, metadata=DATAGRAM_LIMIT | {"max": MAX_DATAGRAM})
     network: Literal["udp", "udp4", "udp6"] = field(
-        default="udp", metadata={"doc": "The version of IP: both, 4 alone or 6 alone."}
+        default="udp", metadata={"doc": "IP version: both, 4 only or 6 only."}
     )
     read_buffer: Size | None = field(default=None, metadata=READ_BUFFER)
     timeout: Duration = field(default=300.0, metadata=UNUSED_TIMEOUT)
@@ -104,7 +104,7 @@ class StreamOptions:
 
     def check_delimiter(self) -> Iterator[Finding]:
         if not self.line_delimiter:
-            yield "line_delimiter", "is empty; messages of a stream need an end"
+            yield "line_delimiter", "is empty; messages of a stream need a delimiter"
         elif len(self.line_delimiter.encode(errors="replace")) > 1 and "\\" in self.line_delimiter:
             yield "line_delimiter", f'{self.line_delimiter!r} has a backslash; write escapes in double quotes, as "\\n"'
 
@@ -113,7 +113,7 @@ class StreamOptions:
 class TcpOptions(StreamOptions):
     host: tuple[str, ...] = field(metadata=HOST)
     network: Literal["tcp", "tcp4", "tcp6"] = field(
-        default="tcp", metadata={"doc": "The version of IP: both, 4 alone or 6 alone."}
+        default="tcp", metadata={"doc": "IP version: both, 4 only or 6 only."}
     )
     ssl: ServerSslConfig = field(default_factory=ServerSslConfig)
 
@@ -128,13 +128,13 @@ class TcpOptions(StreamOptions):
 @dataclass(frozen=True, kw_only=True)
 class UnixOptions(StreamOptions):
     path: str = field(metadata={"doc": "The path of the socket.", "check": not_blank})
-    socket_type: Literal["stream", "datagram"] = field(default="stream", metadata={"doc": "The kind of socket."})
+    socket_type: Literal["stream", "datagram"] = field(default="stream", metadata={"doc": "The type of the socket."})
     group: str | None = field(
-        default=None, metadata={"doc": "The group of the socket, by name; the agent's when absent."}
+        default=None, metadata={"doc": "The group that owns the socket, by name; default: the agent's."}
     )
     mode: str | None = field(
         default=None,
-        metadata={"doc": "The mode of the socket, in octal; as the umask of the agent leaves it when absent."},
+        metadata={"doc": "The file mode of the socket, in octal; default: according to the agent's umask."},
     )
 
     def check(self) -> Iterator[Finding]:
@@ -153,7 +153,7 @@ ListenOptions = UdpOptions | TcpOptions | UnixOptions
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SocketConfig(FeedConfig):
-    """What the inputs that listen have in common."""
+    """The common options of the inputs that listen."""
 
     not_yet: ClassVar = filebeat.SOCKET_NOT_YET
     since: ClassVar = "0.2"
@@ -164,7 +164,7 @@ class SocketConfig(FeedConfig):
     @property
     @abstractmethod
     def listens(self) -> ListenOptions:
-        """Return where and how it listens."""
+        """Return the sockets to listen on."""
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -205,11 +205,11 @@ class UnixInput(UnixOptions, SocketConfig):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyslogProtocol:
-    """One of the three."""
+    """One of the three protocols."""
 
-    udp: UdpOptions | None = field(default=None, metadata={"doc": "Listens for datagrams."})
-    tcp: TcpOptions | None = field(default=None, metadata={"doc": "Listens for connections."})
-    unix: UnixOptions | None = field(default=None, metadata={"doc": "Listens at a socket of this machine."})
+    udp: UdpOptions | None = field(default=None, metadata={"doc": "Listen for datagrams."})
+    tcp: TcpOptions | None = field(default=None, metadata={"doc": "Listen for connections."})
+    unix: UnixOptions | None = field(default=None, metadata={"doc": "Listen on a Unix socket."})
 
     @property
     def given(self) -> list[ListenOptions]:
@@ -224,10 +224,12 @@ class SyslogProtocol:
 class SyslogInput(SocketConfig):
     type: str = field(default="syslog", metadata={"doc": "The input type."})
     protocol: SyslogProtocol = field(default_factory=SyslogProtocol)
-    format: SyslogFormat = field(default="rfc3164", metadata={"doc": "The format; auto detects it for each message."})
+    format: SyslogFormat = field(
+        default="rfc3164", metadata={"doc": "The syslog format; auto detects it for each message."}
+    )
     timezone: Timezone = field(
         default=LOCAL,
-        metadata={"doc": "The time zone of times without one: a name, an offset such as +02:00, or Local."},
+        metadata={"doc": "Time zone of timestamps without one: a name, an offset such as +02:00, or Local."},
     )
 
     @property

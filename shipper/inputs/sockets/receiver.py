@@ -1,8 +1,8 @@
-"""Receives from all sockets of an input, on one thread.
+"""Receive from all sockets of an input, on one thread.
 
-It only moves bytes: they are taken apart by the reading thread. When too many of them wait, nothing is read: the peers
-of connections are then slowed down by TCP, and datagrams stay in the kernel's buffer, which drops what it has no room
-for. The thread never touches what it has handed over.
+It only moves bytes: the reading thread splits them into messages. When too many of them wait, nothing is read: TCP then
+slows down the peers of connections, and datagrams stay in the kernel's buffer, which drops what does not fit. The
+thread never touches what it has handed over.
 """
 
 import logging
@@ -15,7 +15,7 @@ from contextlib import suppress
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.inputs.descriptors import NO_MORE
 from log_shipper.shipper.inputs.mailbox import Mailbox
-from log_shipper.shipper.inputs.sockets.accepting import Acceptor, Limits, Secured
+from log_shipper.shipper.inputs.sockets.accepting import Acceptor, ConnectionContext, Limits
 from log_shipper.shipper.inputs.sockets.connection import Connection
 from log_shipper.shipper.inputs.sockets.connections import Connections
 from log_shipper.shipper.inputs.sockets.counts import Reporter, SocketCounts
@@ -26,14 +26,14 @@ from log_shipper.shipper.inputs.sockets.system_calls import DatagramReader
 
 logger = logging.getLogger(__name__)
 
-INTERVAL = 1.0  # seconds between looks at what has no event, and less for a short timeout
+INTERVAL = 1.0  # seconds between checks without an event, less for a short timeout
 MIN_INTERVAL = 0.02
-RETRY_SECONDS = 1.0  # after an error of the system, as no free descriptor
+RETRY_SECONDS = 1.0  # after an error of the system, such as no free descriptor
 
 
 class Receiver:
-    """`start`, then `end` or `close`, by one thread; its own thread's methods begin with an underscore. Any thread
-    may read `open_sockets`, `problems` and `is_waiting` (for room)."""
+    """The receiver. `start`, then `end` or `close`, by one thread; its own thread's methods begin with an underscore.
+    Any thread may read `open_sockets`, `problems` and `is_waiting` (for room)."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class Receiver:
         mailbox: Mailbox[Piece],
         report: Reporter,
         clock: Clock,
-        secured: Secured,
+        secured: ConnectionContext,
     ) -> None:
         self.counts = SocketCounts()
         self.problems: dict[str, str] = {}
@@ -61,7 +61,7 @@ class Receiver:
         self._drops = Drops(listeners, self.counts, report)
         self._retry: dict[Listener, float] = {}  # listeners that are left alone for a while
         self._refused: list[Connection] = []  # by the reading thread
-        self._passed_over: set[object] = set()  # what had something, and no turn, as there was no more room
+        self._passed_over: set[object] = set()  # sockets with data that had no turn because there was no more room
         self._interval = max(min(INTERVAL, limits.timeout / 4), MIN_INTERVAL)
         self._waker = Waker()
         self._end_by: float | None = None
@@ -79,12 +79,12 @@ class Receiver:
         self._thread.start()
 
     def resume(self) -> None:
-        """Look again whether there is room, if it waits for that."""
+        """Check again for room, if it waits for that."""
         if self.is_waiting:
             self._waker.wake()
 
     def refuse(self, connection: Connection) -> None:
-        """Close a connection whose bytes make no messages."""
+        """Close a connection whose framing is invalid."""
         self._refused.append(connection)
         self._waker.wake()
 
@@ -107,10 +107,10 @@ class Receiver:
             self._receive_until_end()
             self._drain()
         except Exception as error:
-            logger.exception("input %s: nothing more is received: report this", self._report.input_id)
-            self.problems = {
-                self.addresses[0]: f"nothing more is received, because of an error in the agent: {error!r}"
-            }
+            logger.exception(
+                "input %s: receiving stopped because of an internal error; report this", self._report.input_id
+            )
+            self.problems = {self.addresses[0]: f"receiving stopped because of an error in the agent: {error!r}"}
         finally:
             self._close_all()
             self.is_done = True
@@ -127,13 +127,13 @@ class Receiver:
             now = self._clock.monotonic()
             if now >= due:
                 if now - due > self._interval:
-                    self._connections.excuse(now - due)
+                    self._connections.extend_deadlines(now - due)
                 due = now + self._interval
                 self._look(now)
 
     def _receive(self, ready: list[tuple[selectors.SelectorKey, int]]) -> None:
-        """Take what they have, those first that were passed over: the system reports always the same ones first, and
-        peers that send all the time would leave no turn to the others."""
+        """Receive from the ready sockets, skipped ones first: the system always reports the same ones first, and busy
+        peers would starve the others."""
         if self._passed_over:
             ready.sort(key=lambda item: item[0].data not in self._passed_over)
         done = 0
@@ -168,7 +168,7 @@ class Receiver:
         self.is_waiting = False
 
     def _take_datagrams(self, listener: Listener) -> int:
-        """Return how many bytes they take in memory; 0 if there are none."""
+        """Return the memory of the received datagrams in bytes; 0 if there are none."""
         assert self._datagrams is not None
         try:
             datagrams = self._datagrams.read(listener.socket.fileno())
@@ -192,21 +192,21 @@ class Receiver:
         return self._acceptor.more_may_wait
 
     def _leave_alone(self, listener: Listener, error: OSError) -> None:
-        """Accept no connections for a moment: without a free descriptor, the same would be tried again and again."""
+        """Accept no connections for a moment: without a free descriptor, each attempt would fail again."""
         words = NO_MORE.format(error.strerror)
         self.problems = {**self.problems, listener.place: words}
         self._report.warn("accept", "%s: %s", listener.place, words)
         self._unwatch(listener)
         self._retry[listener] = self._clock.monotonic() + RETRY_SECONDS
-        self.counts.connections_refused += 1  # last: who sees it finds the problem, too
+        self.counts.connections_refused += 1  # last: readers of it find the problem, too
 
     def _unwatch(self, listener: Listener) -> None:
-        """Calling it again does nothing: a stop tries those again that are left alone."""
+        """Stop watching a socket. Calling it again does nothing: a stop repeats it for paused ones."""
         if listener.socket in self._selector.get_map():
             self._selector.unregister(listener.socket)
 
     def _look(self, now: float) -> None:
-        """Look at what no event shows: time that has passed, datagrams that were dropped, renewed certificates."""
+        """Check what no event shows: elapsed time, dropped datagrams, renewed certificates."""
         self._drops.count()
         if self._secured.tls is not None:
             self._secured.tls.renew()
@@ -228,14 +228,14 @@ class Receiver:
             if not listener.is_stream:
                 self._drain_datagrams(listener)
                 continue
-            if self._secured.tls is None:  # else no more has come than the beginning of a handshake
+            if self._secured.tls is None:  # else only the beginning of a handshake has come
                 self._accept_all(listener)
             self._listeners.remove(listener)
             listener.close()
         self._connections.drain(self._may_drain)
 
     def _accept_all(self, listener: Listener) -> None:
-        """Accept the connections that wait. All are read in between, because those that have ended make room."""
+        """Accept the waiting connections. All are read in between, because ended ones make room."""
         while self._may_drain():
             more_may_wait = self._accept(listener)
             something_came = self._connections.take_turn(self._may_drain)
@@ -248,7 +248,7 @@ class Receiver:
             left -= size
 
     def _may_drain(self) -> bool:
-        """Wait for room. False when the time is over."""
+        """Wait for room. Return False when the time is over."""
         self.is_waiting = True
         while (left := (self._end_by or 0.0) - self._clock.monotonic()) > 0:
             if not self._mailbox.is_full:
@@ -267,7 +267,7 @@ class Receiver:
 
 
 class Waker:
-    """`fd` is readable after `wake`, which any thread may call; one thread waits."""
+    """A wake-up: `fd` is readable after `wake`, which any thread may call; one thread waits."""
 
     def __init__(self) -> None:
         self.fd = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)

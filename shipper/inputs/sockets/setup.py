@@ -1,4 +1,4 @@
-"""From the options of an input that listens to what receives for it."""
+"""Build the receiver of a listening input from its options."""
 
 from functools import partial
 
@@ -6,7 +6,7 @@ from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.inputs.base import SourceContext
 from log_shipper.shipper.inputs.mailbox import Mailbox
 from log_shipper.shipper.inputs.server_tls import ServerTls
-from log_shipper.shipper.inputs.sockets.accepting import Limits, Secured
+from log_shipper.shipper.inputs.sockets.accepting import ConnectionContext, Limits
 from log_shipper.shipper.inputs.sockets.connection import MakeFraming
 from log_shipper.shipper.inputs.sockets.counts import Reporter
 from log_shipper.shipper.inputs.sockets.framing import DelimiterFraming, OctetFraming
@@ -17,11 +17,11 @@ from log_shipper.shipper.inputs.sockets.receiver import Receiver
 
 
 def make_receiver(config: SocketConfig, mailbox: Mailbox[Piece], context: SourceContext) -> Receiver:
-    """Return what receives for an input. Raises StartError."""
+    """Return the receiver of an input. Raises StartError."""
     options, clock = config.listens, context.clock
     if context.once:
         raise StartError(
-            f"input {config.id}: an input of type {config.type} has no end: run it without --once, or disable the input"
+            f"input {config.id}: an input of type {config.type} never ends: run without --once, or disable the input"
         )
     tls = None
     if isinstance(options, TcpOptions) and options.ssl.is_on:
@@ -30,7 +30,7 @@ def make_receiver(config: SocketConfig, mailbox: Mailbox[Piece], context: Source
     limits = Limits(options.max_message_size, options.timeout, connections)
     report = Reporter(config.id, clock.monotonic)
     listeners = listen(options, config.id)
-    return Receiver(listeners, limits, mailbox, report, clock, Secured(_framing(options), tls))
+    return Receiver(listeners, limits, mailbox, report, clock, ConnectionContext(_framing(options), tls))
 
 
 def _framing(options: UdpOptions | TcpOptions | UnixOptions) -> MakeFraming:

@@ -1,4 +1,4 @@
-"""An input that listens, as a source of batches. A stop first gives out what was received."""
+"""Provide an input that listens as a source of batches. A stop first gives out what was received."""
 
 import logging
 import uuid
@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 NEVER = float("inf")
 
 
-class Given:
+class RunReader:
     """The reader below the parsers: it returns one run that it was given."""
 
     pending_since: float | None = None
@@ -41,11 +41,11 @@ class Given:
 
 
 class SocketSource:
-    """Used by the reading thread only, but for `status`. `addresses`: where it listens, also where the system chose the
-    port."""
+    """The source of an input that listens. Used by the reading thread only, except `status`. `addresses`: where it
+    listens, including ports chosen by the system."""
 
     def __init__(self, feed_input: FeedInput, context: SourceContext, wake: Callable[[], None]) -> None:
-        """Raises StartError if it cannot listen."""
+        """Start listening. Raises StartError if it cannot listen."""
         config = feed_input.config
         assert isinstance(config, SocketConfig)
         self._context = context
@@ -53,13 +53,13 @@ class SocketSource:
         self._ledger = Ledger(0)
         self._offset = 0
         self._ready: deque[Batch] = deque()
-        self._counted = SocketCounts(), SocketCounts()  # what the metrics have of the receiver's and the intake's
+        self._counted = SocketCounts(), SocketCounts()  # the receiver's and intake's counts that are in the metrics
         self._is_ending = False  # the agent stops
         self._is_stopped = False
         self._id = config.id
         self._trims = isinstance(config, SyslogInput)
         path = ", ".join(config.listens.places)
-        self._given = Given()
+        self._given = RunReader()
         shared = {"log": {"file": {"path": path}}}
         self._reader = chain.parse(self._given, config, feed_input.max_bytes, context.clock, shared, context.metrics)
         self._senders = Senders(partial(feed_input.source, uuid.uuid4().hex, path, repeatable=False))
@@ -68,8 +68,8 @@ class SocketSource:
         self.addresses = self.receiver.addresses
         limit = config.listens.max_message_size
         report = Reporter(config.id, context.clock.monotonic)
-        most_unfinished = max(config.pending_bytes, limit)
-        self._intake = Intake(self._senders, limit, most_unfinished, report, self.receiver.refuse)
+        max_unfinished = max(config.pending_bytes, limit)
+        self._intake = Intake(self._senders, limit, max_unfinished, report, self.receiver.refuse)
         self.receiver.start()
         logger.info("input %s: listening at %s", config.id, ", ".join(self.addresses))
 
@@ -82,7 +82,7 @@ class SocketSource:
             counts.add_to(self._context.metrics, counted)
 
     def read(self, budget: int) -> Iterator[Batch]:
-        """Yield what was received, sorted by sender."""
+        """Yield received events, sorted by sender."""
         while self._ready:
             yield self._ready.popleft()
         if self._takes_more and self._take(budget):
@@ -110,14 +110,14 @@ class SocketSource:
             problems=self.receiver.problems,
         )
 
-    def give_out(self, longest: float) -> bool:
-        """Close what listens, and receive what the kernel has; True when all of it was given out."""
+    def drain(self, longest: float) -> bool:
+        """Stop listening, and receive what the kernel has. Return True when all of it was given out."""
         self.receiver.end(longest)
         return self._is_stopped or (self.receiver.is_done and not self._mailbox.waiting and not self._ready)
 
     def read_to_end(self, longest: float) -> bool:
         self._is_ending = True
-        return self.give_out(longest) or longest <= 0
+        return self.drain(longest) or longest <= 0
 
     def stop(self) -> None:
         self.receiver.close()
@@ -127,13 +127,13 @@ class SocketSource:
             self._report_lost()
 
     def _report_lost(self) -> None:
-        """Report what was received, and neither delivered nor written to the queue on disk."""
+        """Report received bytes that were neither delivered nor written to the queue on disk."""
         lost = self._offset - self._ledger.position + self._mailbox.waiting
         if lost:
             self._context.metrics.bytes_lost += lost
             logger.error(
-                "input %s: about %d bytes that were received are lost: they could neither be delivered in time "
-                "(shipper.shutdown_timeout) nor written to the queue on disk (queue.disk)",
+                "input %s: about %d received bytes are lost: neither delivered in time (shipper.shutdown_timeout) "
+                "nor written to the queue on disk (queue.disk)",
                 self._id,
                 lost,
                 extra=EACH,
@@ -144,7 +144,7 @@ class SocketSource:
         return self._context.pipeline.takes_more(self._senders.shared)
 
     def _take(self, budget: int) -> bool:
-        """Take about `budget` bytes of what waits; False if there was nothing."""
+        """Take about `budget` waiting bytes. Return False if there were none."""
         before = self._mailbox.taken
         while self._mailbox.taken < before + budget and (piece := self._mailbox.take()) is not None:
             self._intake.take(piece)

@@ -1,8 +1,8 @@
-"""Reads from sockets without letting go of the interpreter's lock.
+"""Read from sockets without releasing the interpreter's lock.
 
-Each read of the `socket` module releases it, and takes it again: beside a reading thread that is busy that costs up to
-the switch interval (half a millisecond) for each datagram. These calls never block, so nothing waits for them; and one
-of them takes many datagrams.
+Each read of the `socket` module releases it, and takes it again: beside a busy reading thread that costs up to the
+switch interval (half a millisecond) for each datagram. These calls never block, so nothing waits for them; and one of
+them reads many datagrams.
 """
 
 import ctypes
@@ -15,7 +15,7 @@ from typing import NamedTuple
 _LIBC = ctypes.PyDLL(None, use_errno=True)
 _NAME_SIZE = 28  # of sockaddr_in6
 _BUFFER = 2 * 1024 * 1024
-_MAX_DATAGRAMS, _MIN_DATAGRAMS = 256, 16  # datagrams a call
+_MAX_DATAGRAMS, _MIN_DATAGRAMS = 256, 16  # datagrams per call
 _AGAIN = frozenset({errno.EAGAIN, errno.EWOULDBLOCK, errno.EINTR})
 
 
@@ -36,14 +36,14 @@ class _Header(ctypes.Structure):
 
 
 class _Message(ctypes.Structure):
-    """struct mmsghdr."""
+    """The struct mmsghdr."""
 
     _fields_ = (("header", _Header), ("length", ctypes.c_uint32))
 
 
 class Datagrams(NamedTuple):
-    """`lengths` are those that were sent: longer than the text where it was truncated. `names`: the senders as the
-    system writes them (sockaddr); one for all of them, or one for each; none where senders have no name."""
+    """Received datagrams. `lengths` are those that were sent: longer than the text if it was truncated. `names`: the
+    senders as sockaddr; one for all of them, or one for each; none if senders have no name."""
 
     texts: list[bytes]
     lengths: list[int]
@@ -54,7 +54,7 @@ NOTHING = Datagrams([], [], [])
 
 
 class DatagramReader:
-    """Reads datagrams of at most `limit` bytes. `named`: of internet sockets, whose senders have an address."""
+    """The reader of datagrams of at most `limit` bytes. `named`: of internet sockets, whose senders have an address."""
 
     def __init__(self, limit: int, *, named: bool) -> None:
         self._count = count = max(_MIN_DATAGRAMS, min(_MAX_DATAGRAMS, _BUFFER // limit))
@@ -76,8 +76,8 @@ class DatagramReader:
         self._first = _Message.length.offset // 4
 
     def read(self, fd: int) -> Datagrams:
-        """Return what there is, up to some hundred datagrams. Raises OSError; one that a datagram sent earlier has
-        caused is passed over."""
+        """Return received datagrams, up to some hundred. Raises OSError, but not one caused by a datagram sent
+        earlier."""
         count = _LIBC.recvmmsg(fd, self._messages, self._count, socket.MSG_DONTWAIT | socket.MSG_TRUNC, None)
         if count < 0:
             number = ctypes.get_errno()
@@ -106,7 +106,7 @@ class DatagramReader:
 
 
 class StreamReader:
-    """Reads what has come over a connection."""
+    """The reader of a connection."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -128,7 +128,7 @@ _LIBC.recv.restype = ctypes.c_ssize_t
 
 
 def address_of(name: bytes) -> str:
-    """Return the text of a sender, as Filebeat writes it: 192.0.2.1:514, or [2001:db8::1]:514."""
+    """Return a sender's address as Filebeat writes it: 192.0.2.1:514, or [2001:db8::1]:514."""
     family = int.from_bytes(name[:2], sys.byteorder)
     port = int.from_bytes(name[2:4], "big")
     if family == socket.AF_INET:
@@ -137,6 +137,6 @@ def address_of(name: bytes) -> str:
 
 
 def written(host: str, port: int) -> str:
-    """Return host and port; an address of IPv4 that came to a socket of IPv6 is one of IPv4."""
+    """Return host and port; an IPv4 address at an IPv6 socket is shown as IPv4."""
     host = host.removeprefix("::ffff:") if "." in host else host
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -84,8 +84,8 @@ def test_a_journal_that_may_not_be_read_is_read_once_there_are_rights(agent: Age
     path = agent.write("a.journal", "one", "two")
     forbid(path)
     agent.start(before=WITHOUT_RIGHTS)
-    agent.await_log("No journal files were opened due to insufficient permissions; it is started again in 1 s")
-    agent.await_log(f"1 of 1 files of the journal may not be read by the shipper's user (as {path})")
+    agent.await_log("No journal files were opened due to insufficient permissions; restarting it in 1 s")
+    agent.await_log(f"1 of 1 journal files are not readable by the shipper's user (for example {path})")
     path.chmod(0o644)
     agent.await_messages("one", "two")
     assert agent.stop() == 0
@@ -97,7 +97,7 @@ def test_once_a_file_of_the_journal_that_may_not_be_read_is_a_problem(agent: Age
     forbid(agent.write("b.journal", "three", start=10))
     assert agent.once(before=WITHOUT_RIGHTS) == 1
     assert agent.messages == ["one", "two"]
-    assert "1 of 2 files of the journal may not be read" in agent.log.rpartition("not finished: ")[2]
+    assert "1 of 2 journal files are not readable" in agent.log.rpartition("not finished: ")[2]
 
 
 @made
@@ -108,7 +108,7 @@ def test_once_a_file_that_is_truncated_is_a_problem(agent: Agent) -> None:
     assert agent.once() == 1
     assert agent.messages == ["one"]
     assert (
-        f"1 of 2 files of the journal are truncated, or are not journal files (as {path})"
+        f"1 of 2 journal files are truncated or not in journal format (for example {path})"
         in agent.log.rpartition("not finished: ")[2]
     )
 
@@ -186,7 +186,7 @@ def test_entries_at_which_journalctl_ends_are_left_out_and_what_follows_is_read(
     expected = [f"line {number:03}" for number in range(100) if number not in (50, 51, 70)]
     agent.await_messages(*expected, timeout=60)
     assert agent.messages == expected
-    agent.await_log("A file of the journal is damaged")
+    agent.await_log("A journal file is damaged")
     assert agent.stop() == 0
 
 
@@ -204,7 +204,7 @@ def test_arguments_that_journalctl_refuses_are_a_problem(agent: Agent) -> None:
     program.write_text("#!/bin/sh\necho \"journalctl: unrecognized option '--boot=all'\" >&2\nexit 1\n")
     program.chmod(0o755)
     agent.configure(journalctl_path=str(program))
-    words = "journalctl ended with code 1: journalctl: unrecognized option '--boot=all'"
+    words = "journalctl exited with code 1: journalctl: unrecognized option '--boot=all'"
     assert agent.once() == 1
     assert words in agent.log.rpartition("not finished: ")[2]
     agent.start()

@@ -92,7 +92,7 @@ def test_a_vacuum_while_nothing_is_read_is_counted(agent: JournalAgent) -> None:
     agent.journal.log("line 4")
     agent.start()
     await_true(lambda: agent.lines[-1] == "line 4", "the line after the vacuum")
-    agent.await_log("are missing: the journal was vacuumed before they were read")
+    agent.await_log("are missing: vacuumed before they were read")
     agent.stop()
 
 

@@ -22,7 +22,7 @@ def test_a_path_data_that_is_removed_is_made_again_and_no_line_is_sent_twice_or_
     shutil.rmtree(agent.data)
     agent.thaw()
     agent.append("two")
-    agent.await_log("it was removed while this process uses it, and was re-created with all 1 entries")
+    agent.await_log("was removed while in use; re-created with all 1 entries")
     assert agent.stop() == 0
     assert agent_id(agent) == before
     agent.append("three")
@@ -44,7 +44,7 @@ def test_the_agent_gives_way_to_a_second_one_that_was_started_where_its_path_dat
     first.send_signal(signal.SIGCONT)
     agent.append("two")
     assert first.wait(PATIENCE) == 1
-    assert f"process {agent.process.pid} writes there now; this process ends" in agent.log
+    assert f"process {agent.process.pid} is writing to it. This process ends" in agent.log
     agent.append("three")
     await_true(lambda: positions(agent) == [14], "the second agent resumes")
     assert agent.stop() == 0

@@ -83,7 +83,7 @@ def test_a_directory_that_appears_later_is_found_without_waiting_for_a_scan(agen
         [f"{agent.logs}/later/*/*.log", f"{agent.logs}/sentinel*.log"], **{"prospector.scanner.check_interval": "1h"}
     )
     agent.start()
-    agent.await_log("no file matches")
+    agent.await_log("matches no file")
     path.parent.mkdir(parents=True)
     agent.append("one", path=path)
     agent.expect("one")

@@ -8,7 +8,7 @@ from tests.model.user_lab import HOUR, UserLab
 
 @pytest.fixture
 def cleaning(lab: UserLab) -> UserLab:
-    """A Lab with `clean_inactive`, whose agent has shipped a line that was written now."""
+    """Return a Lab with `clean_inactive`, whose agent has shipped a line that was written now."""
     lab.options = {"ignore_older": "1h", "clean_inactive": "2h"}
     lab.append("a.log", "one\n")
     lab.date("a.log")

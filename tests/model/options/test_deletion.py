@@ -24,7 +24,7 @@ def test_delete_removes_a_file_after_the_grace_period_and_not_before(
     assert (lab.logs / "a.log").exists()
     lab.pass_time(3 * 60)
     until_deleted(lab, "a.log")
-    assert any("all of it is acknowledged; deleted" in line for line in caplog.messages)
+    assert any("deleted; all of it was acknowledged" in line for line in caplog.messages)
 
 
 def test_delete_saves_the_position_before_the_file_is_deleted(lab: UserLab) -> None:

@@ -87,7 +87,7 @@ def test_a_file_that_is_deleted_while_it_waits_for_its_turn_is_read(lab: UserLab
 def test_a_glob_without_match_is_named_and_all_else_arrives(lab: UserLab) -> None:
     lab.paths = (f"{lab.logs}/*.log", f"{lab.logs}/*.lgo")
     lab.append("a.log", "one\n")
-    assert lab.run_once() == {f"{lab.logs}/*.lgo": "no file matches it"}
+    assert lab.run_once() == {f"{lab.logs}/*.lgo": "matches no file"}
     assert lab.messages == ["one"]
 
 

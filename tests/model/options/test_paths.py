@@ -10,7 +10,7 @@ from tests.model.user_lab import DAY, UserLab
 
 
 def lines_by_path(lab: UserLab) -> dict[str, list[str]]:
-    """The messages of each path, without the directory of the logs."""
+    """Return the messages of each path, without the directory of the logs."""
     by_path: dict[str, list[str]] = {}
     for record in map(json.loads, lab.records):
         by_path.setdefault(os.path.relpath(record["log"]["file"]["path"], lab.logs), []).append(record["message"])
@@ -18,7 +18,7 @@ def lines_by_path(lab: UserLab) -> dict[str, list[str]]:
 
 
 def ids(lab: UserLab) -> dict[str, str]:
-    """The file id of each message."""
+    """Return the file id of each message."""
     return {event.message: event.file_id for event in lab.arrived}
 
 

@@ -25,7 +25,7 @@ def test_an_entry_of_a_release_whose_format_had_no_version_is_read() -> None:
 
 
 def test_an_entry_of_another_version_is_refused_with_both() -> None:
-    with pytest.raises(ValueError, match="its format has version 2, and this release reads version 1"):
+    with pytest.raises(ValueError, match="format version 2 is not supported; this release reads version 1"):
         decoded(encoded(replace(FULL, path="/a")).replace(b'"version":1', b'"version":2'))
 
 

@@ -157,9 +157,7 @@ def test_permissions_that_cannot_be_given_are_reported_and_the_file_is_used(
     with without_capabilities():
         DiskFiles(0o640).give_mode(file)
     (message,) = caplog.messages
-    assert message.startswith(
-        f"{file}: its permissions cannot be made 640, as registry.file_permissions asks (Operation"
-    )
+    assert message.startswith(f"{file}: cannot set its permissions to 640 (registry.file_permissions): Operation")
     assert stat.S_IMODE(file.stat().st_mode) == 0o666
 
 

@@ -78,7 +78,7 @@ def test_the_first_start_takes_the_entries_over_and_keeps_the_files_aside(
     assert read(place) == EXPECTED
     assert {path.name for path in place.iterdir()} == {"lock", DATABASE, *(f"{name}.imported" for name in NAMES)}
     assert (place / f"{LOG}.imported").read_bytes() == WHOLE[LOG]
-    assert f"registry file {place / LOG}: the entries are in {DATABASE} now" in caplog.text
+    assert f"registry file {place / LOG}: its entries were imported into {DATABASE}" in caplog.text
     caplog.clear()
     assert imported(place) == EXPECTED
     assert caplog.messages == []
@@ -174,5 +174,5 @@ def test_damage_is_an_error_that_names_the_file_and_nothing_is_imported(
 
 def test_a_registry_of_an_even_older_release_is_refused(place: Path) -> None:
     filled(place, {LOG: header("log", 0, version=3)})
-    with pytest.raises(RegistryForeignVersion, match="has format version 3, this release reads version 4 only"):
+    with pytest.raises(RegistryForeignVersion, match="has format version 3; this release supports only version 4"):
         imported(place)

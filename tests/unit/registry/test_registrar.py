@@ -207,7 +207,7 @@ def test_a_disk_that_refuses_is_reported_at_most_once_a_minute(
     assert first == second
     assert f"registry {lab.place}: " in first
     assert "No space left on device (ENOSPC); free some space there" in first
-    assert "files newly met wait" in first
+    assert "New files are not read until then" in first
     assert (lab.registrar.saves.ok, lab.registrar.saves.failed, lab.registrar.saves.is_failing) == (0, 61, True)
     lab.disk.is_full = False
     lab.pass_time(1)
@@ -361,7 +361,7 @@ def test_a_fault_of_the_thread_itself_wakes_the_reading_loop_and_is_kept(caplog:
     assert isinstance(registrar.failure, ZeroDivisionError)
     assert not ticket.done
     assert not registrar.close(FOREVER)
-    assert "fault of its own" in caplog.text
+    assert "stopped because of an internal error" in caplog.text
 
 
 def test_the_line_about_a_disk_that_refuses_has_what_to_do(lab: RegistrarLab, caplog: pytest.LogCaptureFixture) -> None:
@@ -387,7 +387,7 @@ def test_a_disk_that_refuses_to_recreate_it_is_reported_and_retried(
     lab.disk.lose(DATABASE)
     lab.disk.fail_next(errno.ENOSPC)
     lab.registrar.check_place()
-    assert "positions cannot be saved: No space left" in caplog.text
+    assert "cannot save positions: No space left" in caplog.text
     lab.registrar.check_place()
     assert lab.on_disk() == {"a": 5}
 
@@ -404,7 +404,7 @@ def test_a_registry_that_was_replaced_ends_the_thread_and_waiting_callers_learn_
     assert isinstance(registrar.failure, RegistryReplaced)
     assert not ticket.done
     assert not registrar.close(FOREVER)
-    assert "was replaced while this process used it" in caplog.text
+    assert "was replaced while in use" in caplog.text
     assert "Traceback" not in caplog.text
 
 

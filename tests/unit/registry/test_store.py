@@ -198,7 +198,7 @@ def test_a_database_that_is_none_is_an_error_that_names_it_and_gives_the_lock_ba
     place.mkdir()
     (place / DATABASE).write_bytes(content)
     for use in (read, reopened):
-        with pytest.raises(RegistryCorrupt, match=f"restore {place} from a backup") as caught:
+        with pytest.raises(RegistryCorrupt, match=f"Restore {place} from a backup") as caught:
             use(place)
         assert caught.value.file == place / DATABASE
     assert (place / DATABASE).read_bytes() == content
@@ -212,7 +212,7 @@ def test_a_missing_database_is_an_error_and_never_a_start_at_zero(place: Path) -
     shutil.rmtree(place)
     filled(place, {LOG: log})
     for use in (read, reopened):
-        with pytest.raises(RegistryCorrupt, match=f"missing, although {LOG} is there"):
+        with pytest.raises(RegistryCorrupt, match=f"missing, but {LOG} exists"):
             use(place)
 
 
@@ -226,9 +226,9 @@ def test_a_registry_of_another_release_is_refused_and_left_as_it_is(place: Path)
         with pytest.raises(RegistryForeignVersion) as caught:
             use(place)
         assert str(caught.value) == (
-            f"registry file {place / DATABASE} has format version 6, this release reads version 5 only; run the release"
-            f" that wrote it, or move {place} away to begin without positions (every file is then shipped again from"
-            " its start)"
+            f"registry file {place / DATABASE} has format version 6; this release supports only version 5. Run the "
+            f"release that wrote it, or move {place} away to start without positions (all files are then shipped "
+            "again from the start)"
         )
     assert (place / DATABASE).read_bytes() == content
 
@@ -264,9 +264,7 @@ def test_a_registry_that_is_removed_while_it_is_used_is_made_again_with_all_that
             store.write([MOVED])
             assert after_kill(place) == {"a": A, "b": MOVED}
             (message,) = caplog.messages
-            assert (
-                f"registry {place}: it was removed while this process uses it, and was re-created with all 2" in message
-            )
+            assert f"registry {place} was removed while in use; re-created with all 2" in message
             caplog.clear()
         with pytest.raises(RegistryLocked):
             Store.open(place, DiskFiles())
@@ -393,7 +391,7 @@ def test_where_a_second_writer_began_there_meanwhile_the_first_gives_way(place: 
     store = opened(place, A, B)
     shutil.rmtree(place)
     with closing(opened(place)) as second:
-        with pytest.raises(RegistryReplaced, match=f"process {os.getpid()} writes there now; this process ends"):
+        with pytest.raises(RegistryReplaced, match=f"process {os.getpid()} is writing to it. This process ends"):
             store.write([MOVED])
         second.write_recent([A])
         store.close()  # which leaves the log of the other alone
@@ -409,6 +407,6 @@ def test_a_registry_of_another_in_its_place_is_left_as_it_is(names: list[str] | 
         remove(place, names)
         place.mkdir(exist_ok=True)
         shutil.copy(backup / DATABASE, place / DATABASE)
-        with pytest.raises(RegistryReplaced, match="of another is there"):
+        with pytest.raises(RegistryReplaced, match="is another file now"):
             store.write([MOVED])
     assert read(place) == BOTH

@@ -97,7 +97,7 @@ def test_a_row_that_is_no_entry_is_damage_also_with_the_right_checksum(connectio
     row = (*values, table._checksum(tuple(values)))
     connection.execute(f"INSERT OR REPLACE INTO files VALUES ({', '.join('?' * len(row))})", row)
     connection.execute("UPDATE registry SET entries = 1, checksum = (SELECT sum(checksum) FROM files)")
-    with pytest.raises(table.Damaged, match="id 'a' is none"):
+    with pytest.raises(table.Damaged, match="entry 'a' is invalid"):
         table.load(connection)
 
 

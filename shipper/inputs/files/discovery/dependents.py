@@ -1,4 +1,4 @@
-"""Which inputs depend on which names: a hint asks for a scan of these inputs, and not of the thousands beside them."""
+"""Map file names to the inputs that depend on them, so that a hint scans these inputs and not thousands of others."""
 
 from collections.abc import Iterable
 
@@ -6,18 +6,18 @@ from log_shipper.shipper.inputs.files.discovery.scanner import Listing
 from log_shipper.shipper.inputs.files.discovery.spec import InputSpec
 from log_shipper.shipper.inputs.files.discovery.symlinks import Place
 
-Specs = dict[InputSpec, None]  # in the order in which they came
+Specs = dict[InputSpec, None]  # in order of arrival
 
 
 class Dependents:
-    """By the last listing of each input. `names`: those to watch, by directory."""
+    """The dependencies found by the last listing of each input. `names`: names to watch, by directory."""
 
     def __init__(self) -> None:
         self.names: dict[str, dict[str, Specs]] = {}
         self._by_ending: dict[int, dict[str, dict[str, Specs]]] = {}  # by the length of the ending
 
     def replace(self, spec: InputSpec, before: Listing, now: Listing) -> None:
-        """Note that an input has another listing."""
+        """Replace the listing of an input."""
         for directory, name in before.places - now.places:
             _discard(self.names, directory, name, spec)
         for directory, name in now.places - before.places:
@@ -28,8 +28,8 @@ class Dependents:
             of_length = self._by_ending.setdefault(len(ending), {})
             of_length.setdefault(directory, {}).setdefault(ending, {})[spec] = None
 
-    def of(self, hints: Iterable[Place]) -> Specs:
-        """Return the inputs for which something may have changed."""
+    def inputs_for(self, hints: Iterable[Place]) -> Specs:
+        """Return the inputs that a change may affect."""
         specs: Specs = {}
         for directory, name in hints:
             specs |= self.names.get(directory, {}).get(name, {})

@@ -1,4 +1,4 @@
-"""The last listing of a directory, kept so that an unchanged directory need not be listed again.
+"""Keep the last listing of a directory, so that an unchanged directory need not be listed again.
 
 A directory is listed when its stamp has changed: its identity and its times of change. Two changes within one tick of
 the file system's clock give the same stamp, so a listing is relied on only if it was made some time after its stamp was
@@ -17,16 +17,16 @@ from operator import itemgetter
 from log_shipper.config.text.globs import Wildcard
 from log_shipper.shipper.inputs.files.discovery.symlinks import ANY_NAME, Inode, Place, Symlinks, Trail
 
-LONG_ENDING = 16  # characters: a pattern whose end is shorter is that of many files
-TICK = 2.0  # seconds: FAT's, the longest known
-# A link that leads in a circle leads to no directory either.
+LONG_ENDING = 16  # characters: shorter endings match many files
+TICK = 2.0  # seconds: FAT's resolution, the coarsest known
+# A link in a circle does not lead to a directory either.
 MISSING_ERRORS = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}
 
 
 @dataclass(frozen=True, slots=True)
 class ScannedFile:
-    """A regular file that a pattern matched; `size` in bytes, `modified` in unix seconds, `changed` (ctime) in
-    nanoseconds, all as of its first inspection or the last full scan."""
+    """A regular file that a pattern matched. `size` in bytes, `modified` in unix seconds, `changed` (ctime) in
+    nanoseconds, as of its first inspection or the last full scan."""
 
     path: str
     inode: Inode
@@ -48,8 +48,8 @@ class Kind(Enum):
 
 @dataclass(slots=True, eq=False)
 class DirectoryEntry:
-    """A name in a directory. `inode` is the one that the directory lists: under a mount point, another file is read.
-    `file` is valid once the entry `is_checked`."""
+    """A name in a directory. `inode` is the listed one: at a mount point, another file is read. `file` is valid once
+    the entry `is_checked`."""
 
     inode: int
     kind: Kind
@@ -58,8 +58,8 @@ class DirectoryEntry:
 
 
 class Directory:
-    """`key` is None while the directory does not exist; `problem` is the reason, in words, why it cannot be listed;
-    `version` is another one after each change. `progressed` is Heart.beat (base.py)."""
+    """A directory and its last listing. `key` is None while it does not exist; `problem` is the reason why it cannot be
+    listed; `version` differs after each change. `progressed` is Heart.beat (base.py)."""
 
     def __init__(
         self, path: str, symlinks: Symlinks, monotonic: Callable[[], float], progressed: Callable[[], None]
@@ -81,7 +81,7 @@ class Directory:
         self._seen = 0.0
         self._reliable = False
         self._listed = False
-        self.is_whole = False  # its listing was made while nothing changed
+        self.is_whole = False  # listed while nothing changed
 
     def matching(self, segment: Wildcard) -> list[tuple[str, DirectoryEntry]]:
         known = self._matching.get(segment.text)
@@ -92,8 +92,8 @@ class Directory:
         return known
 
     def _ending_with(self, ending: str) -> Iterable[str]:
-        """Return the names that end so: with one pattern for each of thousands of containers, a look at each name for
-        each pattern would take seconds."""
+        """Return the names with this ending. Matching each name against thousands of patterns, one per container, would
+        take seconds."""
         if not ending:
             return self._names
         length = len(ending)
@@ -106,7 +106,7 @@ class Directory:
 
     @property
     def subdirectories(self) -> list[tuple[str, DirectoryEntry]]:
-        """The entries that are, or as links may lead to, directories; sorted by name."""
+        """The entries that are directories, or links that may lead to one; sorted by name."""
         if self._subdirectories is None:
             entries = [pair for pair in self._names.items() if pair[1].kind in (Kind.DIRECTORY, Kind.LINK)]
             self._subdirectories = sorted(entries, key=itemgetter(0))
@@ -114,12 +114,12 @@ class Directory:
 
     @property
     def places(self) -> tuple[Place, ...]:
-        """Return the places to watch: all names of the directory, and the links that lead to it, or where it, or the
-        first missing one above it, would appear."""
+        """Return the places to watch: all names of the directory, the links that lead to it, and where the first
+        missing directory above it would appear."""
         return self._trail.places if self.key is None else (*self._trail.places, (self.path, ANY_NAME))
 
     def refresh(self, *, full: bool) -> bool:
-        """List the directory again if that could show a change; True if anything about it has changed."""
+        """List the directory again if that could show a change. Return True if anything changed."""
         before = (self.key, self.problem, self._trail.places)
         self._listed = self.is_whole = False
         changed = self._look(full) or (self.key, self.problem, self._trail.places) != before
@@ -129,7 +129,7 @@ class Directory:
 
     @property
     def is_torn(self) -> bool:
-        """True if the directory changed while it was listed, or since: a file that was renamed meanwhile can be missing
+        """Return True if the directory changed during or since its listing: a file renamed meanwhile can be missing
         under both names."""
         if not self._listed:
             return False
@@ -205,7 +205,7 @@ class Directory:
 
 
 def long_ending(segment: Wildcard) -> str:
-    """Return what all names that the segment matches end with; nothing if that is so short that many others do."""
+    """Return the ending of all names that the segment matches; empty if it is too short to be selective."""
     return segment.ending if len(segment.ending) >= LONG_ENDING else ""
 
 
@@ -214,7 +214,7 @@ def _stamp(status: os.stat_result) -> tuple[int, int, int, int]:
 
 
 def kind_of(entry: "os.DirEntry[str]") -> Kind:
-    """Return the kind of an entry. Most file systems list it with the name; where they do not, this costs a stat."""
+    """Return the type of an entry. Most file systems list it with the name; others need a stat."""
     try:
         if entry.is_file(follow_symlinks=False):
             return Kind.FILE
@@ -222,4 +222,4 @@ def kind_of(entry: "os.DirEntry[str]") -> Kind:
             return Kind.DIRECTORY
         return Kind.LINK if entry.is_symlink() else Kind.OTHER
     except OSError:
-        return Kind.FILE  # perhaps; the inspection of the file reports the error
+        return Kind.FILE  # possibly; the inspection of the file reports the error

@@ -1,5 +1,5 @@
-"""A path that is inspected in every scan: one that the configuration names in full, or a symlink, whose target may
-change without a change of its directory."""
+"""Inspect a path in every scan: one without a pattern, or a symlink, whose target may change without a change of its
+directory."""
 
 import os
 import stat
@@ -16,11 +16,11 @@ _KINDS = {
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
 }
-READ_LINKS = "set prospector.scanner.symlinks: true to read such files"
+READ_LINKS = "set prospector.scanner.symlinks: true to read symbolic links"
 
 
 class Filters:
-    """`exclude` and `include`: regular expressions that are searched for in a path."""
+    """The patterns that exclude and include paths."""
 
     def __init__(self, exclude: Sequence[Pattern], include: Sequence[Pattern]) -> None:
         self._excludes = searcher(exclude)
@@ -31,7 +31,7 @@ class Filters:
 
 
 class Probe:
-    """The current state of a path: a `file`, a `problem` in words, `excluded`, or none of these: nothing to read."""
+    """The current state of a path: a `file`, a `problem`, `excluded`, or nothing to read."""
 
     def __init__(self, path: str, filters: Filters, symlinks: Symlinks, *, reads_links: bool, literal: bool) -> None:
         self.path = path
@@ -42,17 +42,17 @@ class Probe:
         self._filters = filters
         self._symlinks = symlinks
         self._trail = Trail(path, symlinks, includes_last=True)
-        self._settled: object = None  # what the last look saw: the same again needs no other look
+        self._settled: object = None  # the last result: if it is unchanged, nothing else is inspected
         self._reads_links = reads_links
         self._literal = literal
 
     @property
     def places(self) -> tuple[Place, ...]:
-        """Return the places to watch: the names at which a change gives the path another file."""
+        """Return the places to watch: the names at which a change leads the path to another file."""
         return self._trail.places
 
     def refresh(self, *, full: bool) -> bool:
-        """Inspect the path again, unless the round is a partial one; True if anything about it has changed."""
+        """Inspect the path again, unless this round is partial. Return True if anything changed."""
         if self._symlinks.is_partial and not self._trail.is_due:
             return False
         link = None
@@ -81,9 +81,9 @@ class Probe:
         key, is_regular = (status.st_dev, status.st_ino), stat.S_ISREG(status.st_mode)
         self._trail.update(key, link, again=full, counts=is_regular and not self.excluded)
         if stat.S_ISLNK(status.st_mode):
-            self._leave(f"is a symbolic link, which is not read: {READ_LINKS}" if self._literal else None)
+            self._leave(f"is a symbolic link and is not read: {READ_LINKS}" if self._literal else None)
         elif not is_regular:
-            kind = _KINDS.get(stat.S_IFMT(status.st_mode), "something else")
+            kind = _KINDS.get(stat.S_IFMT(status.st_mode), "a special file")
             self._leave(f"is {kind}, not a regular file" if self._literal else None)
         else:
             self._settled = (*key, link)
@@ -96,12 +96,13 @@ class Probe:
         self.file, self.excluded, self.problem = None, False, problem
 
     def _refused(self, error: OSError, link: object, full: bool) -> None:
-        """Take the error of an inspection. A path that exists but cannot be inspected at the moment keeps its state."""
+        """Record an error of the inspection. A path that exists but cannot be inspected at the moment keeps its
+        state."""
         is_missing = error.errno in MISSING_ERRORS
         self._trail.update(None, link, again=full, counts=is_missing)
         if not is_missing:
             self.problem = f"cannot be accessed: {error.strerror}"
         elif self.is_link:
-            self._leave(f"is a symbolic link that leads nowhere: {self._trail.end}: {error.strerror}")
+            self._leave(f"is a broken symbolic link: {self._trail.end}: {error.strerror}")
         else:
             self._leave(None)

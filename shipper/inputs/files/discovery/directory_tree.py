@@ -1,7 +1,7 @@
-"""A walk to the directories that a pattern names, through kept listings: only changed directories are listed again.
+"""Walk to the directories that a pattern names, listing only changed ones again.
 
-Trees may have their directories in common: thousands of inputs, one for each container, look into the same one. It is
-looked at once in a round, and each tree knows by the version what has changed since its own last walk.
+Trees may share directories: thousands of inputs, one per container, use the same one. It is inspected once per round,
+and each tree compares the version with that of its own last walk.
 """
 
 import os
@@ -15,11 +15,11 @@ from log_shipper.shipper.inputs.files.discovery.directory import Directory, Dire
 from log_shipper.shipper.inputs.files.discovery.symlinks import Inode, Place, Symlinks
 
 NO_HINTS: Mapping[Place, int] = MappingProxyType({})
-Stop = tuple[str, bool]  # a directory's path, and whether a symlink below the pattern's root is on the way
+Stop = tuple[str, bool]  # a directory's path, and True if a symlink below the pattern's root leads to it
 
 
 class Directories:
-    """The directories of one or several trees whose scanners have the same filters."""
+    """The directories of one or several trees with the same filters."""
 
     def __init__(
         self, monotonic: Callable[[], float] = time.monotonic, progressed: Callable[[], None] = lambda: None
@@ -28,16 +28,16 @@ class Directories:
         self.symlinks = Symlinks()
         self._monotonic = monotonic
         self._known: WeakValueDictionary[str, Directory] = WeakValueDictionary()
-        self._looked_at: dict[str, bool] = {}  # in this round: by path, whether in full
+        self._looked_at: dict[str, bool] = {}  # of this round: by path, True if in full
 
     def begin_round(self, hints: Mapping[Place, int] = NO_HINTS, *, is_partial: bool = False) -> None:
-        """Note that what was seen of directories may be out of date. `hints` as Watcher.scan_begins returns them;
-        `is_partial`: of paths that are looked at one by one, only those with a hint."""
+        """Mark the state of all directories as possibly stale. `hints` come from Watcher.scan_begins; with
+        `is_partial`, individually inspected paths need a hint."""
         self._looked_at.clear()
         self.symlinks.begin_round(hints, is_partial=is_partial)
 
     def refresh(self, directory: Directory, *, full: bool, again: bool = False) -> None:
-        """List a directory if it has changed, once in a round, or `again`."""
+        """List a directory if it has changed, once per round, or `again`."""
         if again or full > self._looked_at.get(directory.path, -1):
             self._looked_at[directory.path] = full
             directory.refresh(full=full)
@@ -51,27 +51,27 @@ class Directories:
 
 
 class Tree:
-    """`directories`: those of the last walk, also those that do not exist."""
+    """The directories that a pattern leads to. `directories`: those of the last walk, including missing ones."""
 
     def __init__(self, directories: Directories) -> None:
         self.directories: dict[str, Directory] = {}
         self.progressed = directories.progressed
         self.symlinks = directories.symlinks
         self._all = directories
-        self._versions: dict[str, int] = {}  # those of the last walk
+        self._versions: dict[str, int] = {}  # of the last walk
         self._walked: dict[str, Directory] = {}
         self._endings: set[Place] = set()
 
     def refresh(self, *, full: bool, again: bool = False) -> bool:
-        """List what has changed; True if a walk would give anything new."""
+        """List changed directories. Return True if a walk would find anything new."""
         for directory in self.directories.values():
             self._all.refresh(directory, full=full, again=again)
         return any(directory.version != self._versions[path] for path, directory in self.directories.items())
 
     @property
     def is_torn(self) -> bool:
-        """True if a file that was renamed meanwhile can be missing under both names. In a single directory what changes
-        later is of no account: thousands of trees may have it in common, and in each round one of its files ends."""
+        """Return True if a file renamed meanwhile can be missing under both names. A single directory does not count:
+        thousands of trees may share it, and in each round one of its files ends."""
         alone = len(self.directories) == 1
         return any(directory.is_torn for directory in self.directories.values() if not (alone and directory.is_whole))
 
@@ -83,13 +83,13 @@ class Tree:
         return directory
 
     def matching(self, path: str, segment: Wildcard) -> list[tuple[str, DirectoryEntry]]:
-        """Return what a pattern's segment matches in a directory."""
+        """Return the entries of a directory that match a segment of the pattern."""
         self._endings.add((path, long_ending(segment)))
         return self.directory_at(path).matching(segment)
 
     def finish_walk(self) -> set[Place]:
-        """End a walk along all patterns: forget the directories that none of them led to. Return in which directories
-        names were searched, with how these end."""
+        """End a walk along all patterns: drop the directories that none of them led to. Return the directories in which
+        names were searched, with the endings of these names."""
         self.directories = self._walked
         self._versions = {path: directory.version for path, directory in self._walked.items()}
         endings, self._walked, self._endings = self._endings, {}, set()

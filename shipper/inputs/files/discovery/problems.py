@@ -1,4 +1,4 @@
-"""The current problems of paths, in words; each is reported once, and again only if it was solved meanwhile."""
+"""Keep the current problems of paths. Each is reported once, and again only if it was solved in between."""
 
 import logging
 from collections.abc import Container, Iterable
@@ -10,24 +10,24 @@ logger = logging.getLogger(__name__)
 
 class Problems:
     def __init__(self) -> None:
-        self._of_files: dict[str, str] = {}  # met when opening them
-        self._of_reads: dict[str, str] = {}  # met when reading files that could be opened
+        self._of_files: dict[str, str] = {}  # from opening files
+        self._of_reads: dict[str, str] = {}  # from reading open files
         self._of_scans: dict[str, dict[str, str]] = {}  # by input id
         self._unmatched: dict[str, dict[str, str]] = {}  # patterns without a match, by input id
 
     @property
     def now(self) -> dict[str, str]:
-        """Return all problems, by path or pattern. Any thread may ask."""
+        """Return all problems, by path or pattern. Any thread may call it."""
         return _together(self._unmatched) | self.unreadable
 
     @property
     def unreadable(self) -> dict[str, str]:
-        """Return those of what exists: that no file matches a pattern is well on most hosts. Any thread may ask."""
+        """Return the problems of existing files: on most hosts some patterns match nothing. Any thread may call it."""
         return self._of_reads | self._of_files | _together(self._of_scans)
 
-    def of_scan(self, input_id: str, problems: dict[str, str], unmatched: dict[str, str]) -> None:
-        """Report all problems that a scan of the input met, and the patterns that matched nothing. What was reported of
-        the scan before, and is not among them, is solved."""
+    def report_scan(self, input_id: str, problems: dict[str, str], unmatched: dict[str, str]) -> None:
+        """Replace the problems and the unmatched patterns of an input by those of its last scan, and log the new
+        ones."""
         for known, now in ((self._of_scans, problems), (self._unmatched, unmatched)):
             before = known.get(input_id, {})
             for path, problem in now.items():
@@ -36,7 +36,7 @@ class Problems:
             known[input_id] = now
 
     def forget_scans(self, input_ids: Iterable[str]) -> None:
-        """Forget the problems of inputs whose paths are not scanned any more."""
+        """Forget the problems of inputs that are no longer scanned."""
         for input_id in input_ids:
             self._of_scans.pop(input_id, None)
             self._unmatched.pop(input_id, None)
@@ -44,9 +44,9 @@ class Problems:
     def of_file(self, path: str, problem: str | None) -> None:
         _note(self._of_files, path, problem)
 
-    def of_read(self, path: str, problem: str | None) -> None:
-        """Report the problem of a read, or None when the file was read. A file that can be opened again and again, but
-        not read, keeps its problem until it was read."""
+    def report_read(self, path: str, problem: str | None) -> None:
+        """Report the problem of a read, or None for success. A file that opens but cannot be read keeps its problem
+        until a read succeeds."""
         _note(self._of_reads, path, problem)
 
     def keep(self, present: Container[str]) -> None:
@@ -56,8 +56,8 @@ class Problems:
             for problems in (self._of_files, self._of_reads)
         )
 
-    def excuses(self, path: str) -> bool:
-        """True if the file could not be inspected, so that its absence from a listing means nothing."""
+    def is_inaccessible(self, path: str) -> bool:
+        """Return True if the file could not be inspected, so that its absence from a listing means nothing."""
         return any(
             path == place or path.startswith(place.rstrip("/") + "/")
             for problems in self._of_scans.values()

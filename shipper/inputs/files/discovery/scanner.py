@@ -1,8 +1,8 @@
-"""Scans the paths for the files that they name now. Scans are authoritative; events only make them earlier.
+"""Scan the paths for files. Scans are authoritative; events only make them earlier.
 
-A scan costs as much as has changed: it checks whether each directory changed, and only if one did, or the target of a
-symlink, it follows the patterns again. A file is inspected once, when its name is new. What a scan cannot see that way
-(a file that another is mounted over), a `full` scan does.
+The cost of a scan depends on what has changed: it checks each directory for changes, and follows the patterns again
+only if a directory or the target of a symlink changed. A file is inspected once, when its name is new. A `full` scan
+finds what this misses, such as a file mounted over another.
 """
 
 import os
@@ -20,13 +20,13 @@ from log_shipper.shipper.inputs.files.discovery.symlinks import Inode, Place
 
 __all__ = ["Inode", "Listing", "ScanOptions", "ScannedFile", "Scanner"]
 
-RETRIES = 2  # of a scan during which directories changed: it may have missed a file that was renamed
+RETRIES = 2  # of a scan during which directories changed: it may have missed a renamed file
 
 
 @dataclass(frozen=True, slots=True)
 class ScanOptions:
-    """The options of prospector.scanner: `exclude` and `include` are regular expressions; with `symlinks`, files that
-    are links are read (directories that are links are always entered); with `recursive`, `**` reaches every depth."""
+    """The options of prospector.scanner. With `symlinks`, links to files are read (links to directories are always
+    entered); with `recursive`, `**` matches any depth."""
 
     exclude: tuple[Pattern, ...] = ()
     include: tuple[Pattern, ...] = ()
@@ -36,9 +36,9 @@ class ScanOptions:
 
 @dataclass(slots=True)
 class Listing:
-    """The result of a scan: files by key, so that links to one file count once; `problems` in words, by path, of what
-    cannot be read; the `unmatched` patterns, which no file matches, each with the reason in words; the `places` to
-    watch, in one of which anything new appears first; and the `endings` of names that patterns search, by directory."""
+    """The result of a scan. `files` by key, so that links to one file count once; `problems`: reasons, by path, why
+    files cannot be read; `unmatched`: patterns without a match, with the reason; `places` to watch, in one of which
+    anything new appears first; `endings`: endings of names that patterns search, by directory."""
 
     files: dict[Inode, ScannedFile] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class Listing:
 
 
 class Scanner:
-    """Scans the paths of one input. Used by one thread. `progressed` is Heart.beat (base.py)."""
+    """The scanner of one input's paths. Used by one thread. `progressed` is Heart.beat (base.py)."""
 
     def __init__(
         self,
@@ -58,8 +58,7 @@ class Scanner:
         progressed: Callable[[], None] = lambda: None,
         directories: Directories | None = None,
     ) -> None:
-        """`directories`: those that it has in common with other scanners of the same filters, for whom their owner
-        begins the rounds."""
+        """Share `directories` with other scanners of the same filters; their owner begins the rounds."""
         self._options = options
         self._filters = Filters(options.exclude, options.include)
         self._patterns: list[PathPattern] = []
@@ -78,7 +77,7 @@ class Scanner:
         self._listing = Listing()
 
     def scan(self, *, full: bool) -> Listing:
-        """Return the files that the paths name now: the same object as the last scan if nothing changed. `full`: list
+        """Return the files that the paths match now: the same object as last time if nothing changed. `full`: list
         every directory and inspect every file. The caller must not change the result."""
         if self._begins_rounds:
             self._directories.begin_round()
@@ -92,7 +91,7 @@ class Scanner:
         return self._listing
 
     def _look(self, *, full: bool, again: bool = False) -> Listing | None:
-        """Return the new listing; None if nothing changed."""
+        """Return the new listing, or None if nothing changed."""
         changed = self._tree.refresh(full=full, again=again)
         for probe in self._probes.values():
             changed = probe.refresh(full=full) or changed
@@ -116,13 +115,13 @@ class Scanner:
 
     def _take(self, listing: Listing) -> None:
         identities = {path: directory.key for path, directory in self._tree.directories.items()}
-        # A directory that replaced another one must be watched, even if both have the same files.
+        # A directory that replaced another must be watched, even with the same files in it.
         if listing != self._listing or identities != self._identities:
             self._listing, self._identities = listing, identities
 
 
 class _Search:
-    """One walk along all patterns. `unsettled`: the next scan must inspect something again."""
+    """A walk along all patterns. `unsettled`: the next scan must inspect something again."""
 
     def __init__(
         self,
@@ -175,10 +174,10 @@ class _Search:
         try:
             status = os.lstat(path)
         except (FileNotFoundError, NotADirectoryError):
-            entry.file = None  # it was removed since its directory was listed
+            entry.file = None  # it was removed after the listing
             self.unsettled = True
         except OSError as error:
-            # The file is assumed to be what it was. One problem for the whole directory, which refuses the access.
+            # The file is assumed to be unchanged. One problem covers the whole directory, which denies the access.
             self.listing.problems[directory.path] = f"files in this directory cannot be accessed: {error.strerror}"
             self.unsettled = self._matched = True
         else:
@@ -212,15 +211,15 @@ class _Search:
             self.listing.files[file.inode] = file
 
     def _rank(self, file: ScannedFile) -> tuple[bool, bool, str]:
-        """Return the sort key of a file's names: the one it had before wins, then one without links, then the first."""
+        """Return the sort key of a file's names: first its previous one, then one without links, then the first."""
         before = self._last.files.get(file.inode)
         return (before is None or before.path != file.path, file.path in self._linked, file.path)
 
     def _why_nothing(self, pattern: PathPattern) -> str:
         if self._links:
-            return f"no file matches it, only symbolic links: {READ_LINKS}"
+            return f"matches only symbolic links: {READ_LINKS}"
         if self._excluded:
-            return "no file matches it that exclude_files and include_files let through"
+            return "exclude_files and include_files leave out every file that it matches"
         if not os.path.isdir(pattern.root):
-            return f"no file matches it: there is no directory {pattern.root}"
-        return "no file matches it"
+            return f"matches no file: directory {pattern.root} does not exist"
+        return "matches no file"

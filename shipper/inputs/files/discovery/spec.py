@@ -1,4 +1,4 @@
-"""One configured input, as far as finding and identifying its files needs it."""
+"""Hold the part of an input's configuration that finds and identifies its files."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,13 +11,14 @@ from log_shipper.shipper.inputs.files.discovery.directory_tree import Directorie
 from log_shipper.shipper.inputs.files.discovery.scanner import ScannedFile, Scanner, ScanOptions
 from log_shipper.shipper.options.model import InputConfig
 
-# A file of an input, by the id of the input, device and inode: other inputs may read the same file.
+# A file of an input: the input's id, device and inode. Other inputs may read the same file.
 FileKey = tuple[str, int, int]
 
 
 @dataclass(frozen=True, eq=False)
 class InputSpec:
-    """`comes_and_goes`: it is a container's, whose files may come later than it, and go before it."""
+    """The specification of one input. `comes_and_goes`: of a container, whose files may appear after it and disappear
+    before it."""
 
     config: InputConfig
     comes_and_goes: bool = False
@@ -46,11 +47,11 @@ class InputSpec:
         return [parse(path, recursive=recursive) for path in self.paths if "\0" not in path]  # scanner.py reports it
 
     def matches(self, path: str) -> bool:
-        """True if the paths of the input name the path."""
+        """Return True if the paths of the input match the path."""
         return any(matches(pattern, path) for pattern in self._patterns)
 
     def scanner(self, directories: Directories | None = None) -> Scanner:
-        """`directories` of scanners that have the same filters."""
+        """Return the scanner of the input. It shares `directories` with scanners of the same filters."""
         options = self.config.prospector.scanner
         return Scanner(
             self.paths,
@@ -60,7 +61,7 @@ class InputSpec:
 
 
 class Candidate(NamedTuple):
-    """A file that the paths of an input name."""
+    """A file that the paths of an input match."""
 
     spec: InputSpec
     file: ScannedFile
@@ -72,5 +73,5 @@ class Candidate(NamedTuple):
 
 
 def key_of(state: FileState) -> FileKey:
-    """Return the key of the file that an entry has."""
+    """Return the key of the entry's file."""
     return state.input, state.device, state.inode

@@ -1,7 +1,7 @@
-"""Surveys the files of all inputs: decides when to scan, and which files to inspect besides.
+"""Survey the files of all inputs: decide when to scan, and which files to inspect besides.
 
-A scan lists what changed (scanner.py). What it cannot know, because no event came, is inspected here: files without a
-watch at every scan, and everything every few minutes, because events get lost.
+A scan lists changes (scanner.py). This also inspects what no event shows: files without a watch at every scan, and
+everything every few minutes, because events get lost.
 """
 
 import logging
@@ -12,27 +12,26 @@ from types import MappingProxyType
 from weakref import WeakValueDictionary
 
 from log_shipper.runtime.logs.folding import EACH
-from log_shipper.shipper.inputs.base import SourceContext, each
+from log_shipper.shipper.inputs.base import SourceContext, with_progress
 from log_shipper.shipper.inputs.files.discovery.dependents import Dependents
 from log_shipper.shipper.inputs.files.discovery.directory_tree import NO_HINTS, Directories
 from log_shipper.shipper.inputs.files.discovery.problems import Problems
 from log_shipper.shipper.inputs.files.discovery.scanner import Listing, ScannedFile, Scanner
 from log_shipper.shipper.inputs.files.discovery.spec import Candidate, FileKey, InputSpec
-from log_shipper.shipper.inputs.files.discovery.symlinks import Missed, Place
+from log_shipper.shipper.inputs.files.discovery.symlinks import MissedFiles, Place
 from log_shipper.shipper.inputs.files.discovery.watch import Watcher
 
 logger = logging.getLogger(__name__)
 
-# A directory where files come and go all the time must not keep the loop busy with scans: after one, the next that an
-# event asks for waits ten times as long as it took, and this at least.
+# A directory with constant changes must not keep the loop busy with scans: after a scan, the next one that an event
+# requests is delayed by ten times its duration, and at least by this.
 MIN_PAUSE = 0.02  # seconds
-DELETIONS_PAUSE = 1.0  # the same, where only files were deleted: of many containers one ends after the other
+DELETIONS_PAUSE = 1.0  # the same, after deletions only: containers end one after the other
 FULL_SCAN_EVERY = 300.0
 NEVER = float("inf")
 MISSED = (
-    "files were replaced before they were seen: %s: %d of them appeared and disappeared between two scans, there or at "
-    "the end of a link on the way. Their lines are lost. Rotate less often, or add the names of rotated files to the "
-    "paths"
+    "files were replaced before they were read: %s: %d appeared and disappeared there, or at the target of a link, "
+    "between two scans. Their lines are lost. Rotate less often, or add the names of rotated files to the paths"
 )
 
 NOTHING = Listing()
@@ -57,23 +56,22 @@ class Survey:
         self._directories: WeakValueDictionary[object, Directories] = WeakValueDictionary()  # by filters
         self._scanners: dict[InputSpec, Scanner] = {}
         self._listings: dict[InputSpec, Listing] = {}
-        self._found: dict[InputSpec, dict[FileKey, Candidate]] = {}  # what the listings have
+        self._found: dict[InputSpec, dict[FileKey, Candidate]] = {}  # the content of the listings
         self._dependents = Dependents()
-        self._unmatched_since: dict[InputSpec, dict[str, float]] = {}  # of patterns that no file matches
+        self._unmatched_since: dict[InputSpec, dict[str, float]] = {}  # of patterns without a match
         self._is_changed = False
         self.resends_touched = False  # an input has `resend_on_touch`
         self._discontinued: set[str] = set()  # paths at which the last scan found no immediate successor
         self._listed: dict[FileKey, Candidate] = {}
-        self._seen_since: dict[FileKey, Candidate] = {}  # what `look_again` saw of files that are listed
+        self._seen_since: dict[FileKey, Candidate] = {}  # what `look_again` found for listed files
         self._began = self._worked_before = self._paused_until = 0.0
-        self._deletions_at = 0.0  # when names that were deleted may be looked at
+        self._deletions_at = 0.0  # when deleted names may be inspected
         self._full_scan_at = 0.0
         self.was_full_scan = False
         self.replace(inputs)
 
     def replace(self, inputs: Iterable[InputSpec]) -> None:
-        """Scan for these inputs from now on. What is known of those that stay is kept; `candidates` changes with the
-        next scan."""
+        """Scan these inputs from now on. Unchanged ones keep their state; `candidates` changes with the next scan."""
         before, self._due = self._due, {spec: self._due.get(spec, 0.0) for spec in inputs}
         for spec in [spec for spec in before if spec not in self._due]:
             self._note(spec, NOTHING)
@@ -89,7 +87,7 @@ class Survey:
 
     @property
     def candidates(self) -> Mapping[FileKey, Candidate]:
-        """The files that the inputs' paths name."""
+        """The files that the inputs' paths match."""
         return MappingProxyType(self._candidates)
 
     def file(self, key: FileKey) -> Candidate | None:
@@ -97,12 +95,12 @@ class Survey:
 
     @property
     def done(self) -> bool:
-        """True if, with `once`, every input was scanned: there will be no other scan."""
+        """Return True if, with `once`, every input was scanned: there will be no other scan."""
         return self._once and self.next_step == NEVER
 
     @property
     def next_step(self) -> float:
-        """Monotonic time of the next scan that is due."""
+        """Monotonic time of the next due scan."""
         return min(self._first_due, self._next_requested) if self.wants_scan else self._first_due
 
     @property
@@ -112,15 +110,15 @@ class Survey:
 
     @property
     def wants_scan(self) -> bool:
-        """True if something has changed since the last scan, as far as is known."""
+        """Return True if a change since the last scan is known."""
         return self._is_requested or self._watcher.wants_scan or self._watcher.lost_events
 
     def request_scan(self) -> None:
-        """Scan all inputs as soon as the pause after the last scan is over."""
+        """Scan all inputs as soon as the delay after the last scan is over."""
         self._is_requested = True
 
     def step(self) -> bool:
-        """Scan the inputs that are due; True if there were any. Raises nothing about files."""
+        """Scan the due inputs. Return True if there were any. Raises nothing about files."""
         now = self._clock.monotonic()
         requested = self.wants_scan and now >= self._next_requested
         if not requested and now < self._first_due:
@@ -133,7 +131,7 @@ class Survey:
         if full:
             self._full_scan_at = now + FULL_SCAN_EVERY
         timed = self._take_timed(now, of_all=of_all)
-        due = dict.fromkeys(timed) | ({} if of_all else self._dependents.of(hints))
+        due = dict.fromkeys(timed) | ({} if of_all else self._dependents.inputs_for(hints))
         if not due:
             return False
         self._scan(due, hints, full=full, is_partial=not timed)
@@ -142,24 +140,24 @@ class Survey:
         return True
 
     def pause(self) -> None:
-        """Note that all that was scanned was looked at: the next scan that is requested waits for a while."""
+        """Note that the scan was evaluated, which starts the delay before the next requested one."""
         now = self._clock.monotonic()
-        # Of CPU time: where others have the processor, a scan takes long, and short-lived files do not wait for that.
+        # CPU time, because on a busy host a scan takes long and short-lived files must not wait for that.
         worked = self._clock.thread_time() - self._worked_before
         self._paused_until = now + max(MIN_PAUSE, 10 * worked, now - self._began)
 
     def scan_now(self, *, full: bool = False) -> None:
-        """Scan all inputs now, for a decision that cannot wait for the pause between two scans."""
+        """Scan all inputs now, for a decision that cannot wait for the delay between two scans."""
         self.was_full_scan = full
         self._scan(list(self._due), self._scan_begins(full=full), full=full)
 
     def scan_due(self) -> None:
-        """Scan the inputs whose time has come, as it has for new ones: the files of the others are as they were."""
+        """Scan only the inputs whose time has come, such as new ones."""
         self.was_full_scan = False
         self._scan(self._take_timed(self._clock.monotonic()), NO_HINTS, full=False)
 
     def _take_timed(self, now: float, *, of_all: bool = False) -> list[InputSpec]:
-        """Return the inputs whose time has come, or all of them, and note when it comes again."""
+        """Return the inputs whose time has come, or all of them, and set their next time."""
         timed = [spec for spec, deadline in self._due.items() if of_all or deadline <= now]
         self._next_rounds = {
             interval: when for interval, when in self._next_rounds.items() if when > now and not of_all
@@ -190,7 +188,7 @@ class Survey:
             if listing is not self._listings[spec]:
                 changed = True
                 self._note(spec, listing)
-            self._problems.of_scan(spec.id, listing.problems, self._unmatched(spec, listing))
+            self._problems.report_scan(spec.id, listing.problems, self._unmatched(spec, listing))
         if not self._once:
             self._watch_directories(is_changed=changed)
         before = self._listed
@@ -205,7 +203,7 @@ class Survey:
         self._found[spec] = {candidate.key: candidate for candidate in candidates}
 
     def _unmatched(self, spec: InputSpec, listing: Listing) -> dict[str, str]:
-        """Return the patterns that no file matches, with the reason. One that had a match is left out for the time
+        """Return the patterns without a match, with the reason. A pattern that had a match is left out for the time
         between two scans: a rotation renames the file some time before it creates the next one."""
         if spec.comes_and_goes:
             return {}
@@ -220,7 +218,7 @@ class Survey:
         listed: dict[FileKey, Candidate] = {}
         for spec in self._due:
             listed |= self._found[spec]
-        # What a scan did not inspect again may be older than what `look_again` saw since.
+        # For files that the scan did not inspect again, `look_again` may have newer values.
         before = self._listed
         self._seen_since = {key: seen for key, seen in self._seen_since.items() if listed.get(key) == before[key]}
         self._listed = listed
@@ -233,13 +231,13 @@ class Survey:
         if is_changed:
             self._watcher.keep_directories(names)
         moved = {path for directories in self._directories.values() for path in directories.symlinks.moved}
-        for directory in each({*self._watcher.unwatched(names), *moved}, self._progressed):
+        for directory in with_progress({*self._watcher.unwatched(names), *moved}, self._progressed):
             if directory in names:
                 self._watcher.watch_directory(directory, set(names[directory]))
 
     def _report_missed(self, before: Mapping[FileKey, Candidate]) -> None:
-        """Report the files that were missed, without those that the paths name elsewhere in the same directory."""
-        all_missed: dict[str, Missed] = {}
+        """Report missed files, except those that the paths match under another name in the same directory."""
+        all_missed: dict[str, MissedFiles] = {}
         self._discontinued = set()
         for directories in self._directories.values():
             all_missed |= directories.symlinks.missed
@@ -259,13 +257,13 @@ class Survey:
                 logger.warning(MISSED, path, count, extra=EACH)
 
     def may_continue(self, path: str) -> bool:
-        """True unless the last scan saw that files were missed at the path, or that it leads to another place: the file
-        there is not known to be the next one after that which was there."""
+        """Return False if the last scan saw that files were missed at the path, or that it leads to another place: then
+        the file there may not be the successor of the previous one."""
         return self._discontinued.isdisjoint((path, os.path.dirname(path)))
 
     def look_again(self, keys: Iterable[FileKey]) -> None:
-        """Update size and time of change of these files; if one is not at its path any more, request a scan."""
-        for key in each(keys, self._progressed):
+        """Update size and time of change of these files; request a scan if one has left its path."""
+        for key in with_progress(keys, self._progressed):
             if key not in self._candidates:
                 continue
             spec, scanned, _ = self._candidates[key]
@@ -282,13 +280,13 @@ class Survey:
 
     @property
     def present(self) -> Mapping[tuple[str, str], FileKey]:
-        """The files that are under the paths now, by input and path."""
+        """The files under the paths now, by input and path."""
         return MappingProxyType(self._present)
 
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """The parts that find files, as one collaborator of those who need them."""
+    """The parts that find files."""
 
     survey: Survey
     watcher: Watcher

@@ -1,14 +1,13 @@
-"""Wakes the reading loop when something happens to a file. Its events are hints: only scans are authoritative.
+"""Wake the reading loop when something happens to a file. Events are hints: only scans are authoritative.
 
-One inotify instance serves all watches. Directories are watched for names that appear or disappear: any name of those
-that are listed, and only the names in question of those to which a path or a symlink leads (symlinks.py). Files are
-watched for writes, and a file only while it is idle: an event costs far more than a read, so a busy file is polled by
-the loop. If watches are not available (limit reached, no inotify), that is logged once, and files are found by scans
-alone.
+One inotify instance serves all watches. Directories are watched for names that appear or disappear: any name in listed
+directories, only the names in question in those on the way of a path or symlink (symlinks.py). Files are watched for
+writes, and only while idle: an event costs far more than a read, so busy files are polled by the loop. If watches are
+not available (limit reached, no inotify), that is logged once, and files are found by scans alone.
 
 A watch belongs to the file, not to its path, and outlives the closing of the file here; the kernel ends it when the
-file is deleted and no longer open. The reading thread takes the events itself, as soon as it waits: a thread of their
-own would wake for each of them first, which was a sixth of what following a slow file cost.
+file is deleted and no longer open. The reading thread reads the events itself when it waits: a separate thread would
+wake up first for each of them, which was a sixth of the cost of following a slow file.
 """
 
 import errno
@@ -39,27 +38,27 @@ APPEARED = InotifyConstants.IN_CREATE | InotifyConstants.IN_MOVED_TO
 READ_AT_ONCE = 16 * 1024  # bytes of events, each of 16 and a name
 EVENT = struct.Struct("iIII")  # inotify(7): descriptor, mask, cookie, and the size of the name that follows
 WRITE = InotifyEvent(WatchDescriptor(-1), FILE_MASK, 0, b"")  # whichever the watch
-REFUSED = WatchDescriptor(-1)  # watchdog returns it, instead of an error, where reading is not permitted
+REFUSED = WatchDescriptor(-1)  # watchdog returns it instead of an error if reading is not permitted
 ADVICE = {
     errno.ENOSPC: "for millisecond latency raise fs.inotify.max_user_watches (sysctl)",
     errno.EMFILE: "for millisecond latency raise fs.inotify.max_user_instances (sysctl)",
-    errno.ENOENT: "for millisecond latency mount /proc",  # an open file has no other name that is sure to be its own
+    errno.ENOENT: "for millisecond latency mount /proc",  # the only name that surely leads to an open file
 }
 
 
 class Descriptors(Protocol):
-    """What the reading thread waits on (wake.py)."""
+    """The descriptors that the reading thread waits on (wake.py)."""
 
     def watch(self, fd: int, ready: Callable[[], None], *, hints: bool) -> None:
         """Call `ready`, once, on the reading thread when the descriptor has data. `hints`: they may wait a little."""
 
     def unwatch(self, fd: int) -> None:
-        """Stop watching; must be called before the descriptor is closed."""
+        """Stop watching. Call it before the descriptor is closed."""
 
 
 class Inotify(InotifyFD):
-    """Delivers its events when it is asked to: its thread is never started. Reports an overflow once, not once for each
-    watch."""
+    """An inotify instance that delivers events on request: its thread is never started. Reports an overflow once, not
+    once per watch."""
 
     def __init__(self, on_overflow: Callable[[], None]) -> None:
         super().__init__()
@@ -72,13 +71,12 @@ class Inotify(InotifyFD):
         return self._inotify_fd
 
     def deliver(self) -> None:
-        """Report the events that are there, or the first thousand of them, to their watches. Called when there are
-        some: it waits for one."""
+        """Pass pending events, at most a thousand, to their watches. Blocks if there are none."""
         data, place = os.read(self._inotify_fd, READ_AT_ONCE), 0
         while place < len(data):
             descriptor, mask, cookie, name_size = EVENT.unpack_from(data, place)
             place += EVENT.size + name_size
-            if mask == FILE_MASK:  # a tenth of what the general way costs, which is much beside reading one line
+            if mask == FILE_MASK:  # a tenth of the general way's cost, which matters beside reading one line
                 watch = self._watch_for_wd.get(descriptor)
                 for callback in () if watch is None else watch.callbacks.values():
                     callback.on_event(WRITE)
@@ -107,7 +105,7 @@ class _Watch:
         self._hear = hear
 
     def on_event(self, event: InotifyEvent) -> None:
-        # A directory that was moved away still gives events, but of another path.
+        # A directory that was moved away still sends events, but for another path.
         self.ended = self.ended or event.is_move_self
         self._hear(self, event)
 
@@ -116,11 +114,11 @@ class _Watch:
         self._hear(self, None)
 
     def on_queue_overflow(self) -> None:
-        """Inotify reports it."""
+        """Handle a queue overflow; called by Inotify."""
 
 
 class Watcher:
-    """Used by the reading thread only.
+    """The watches on files and directories. Used by the reading thread only.
 
     `wants_scan`: a name appeared or disappeared since `scan_begins`; `is_urgent`: not only by a deletion;
     `lost_events`: events were lost, so a full scan is needed.
@@ -134,7 +132,7 @@ class Watcher:
         self._deletions: dict[Place, None] = {}  # hints that are not urgent
         self._files: dict[FileKey, _Watch] = {}
         self._directories: dict[str, _Watch] = {}
-        self._refused: set[FileKey | str] = set()  # files and directories that there is no watch for
+        self._refused: set[FileKey | str] = set()  # files and directories without a watch
         self._warned: set[int | None] = set()
         self._on_hint = self._hear  # one bound method for all watches
         try:
@@ -147,25 +145,25 @@ class Watcher:
 
     @property
     def watches(self) -> int:
-        """Return how many files and directories are watched. Any thread may ask."""
+        """Return the number of watched files and directories. Any thread may call it."""
         return len(self._files) + len(self._directories)
 
     @property
     def fallbacks(self) -> int:
-        """Return how many are looked at from time to time instead, as there is no watch for them. Any thread may
-        ask."""
+        """Return the number of files and directories that are scanned because they have no watch. Any thread may call
+        it."""
         return len(self._refused)
 
     def take_changed(self) -> list[FileKey]:
-        """Return the files that were written to or deleted since this was asked last."""
+        """Return the files written to or deleted since the last call."""
         changed, self._changed = self._changed, []
         return changed
 
     def scan_begins(self, *, full: bool, deletions: bool = True) -> Mapping[Place, int]:
-        """Note that a scan of everything begins: later events ask for another one. A full scan makes up for lost
+        """Note that a scan of everything begins: later events request another one. A full scan makes up for lost
         events. Return the names that appeared, disappeared or are newly watched since the last one, each with the
-        number of times that it appeared; ANY_NAME only where the watch itself is new, or has ended.
-        Without `deletions` what is not urgent is left for a later scan."""
+        number of times that it appeared; ANY_NAME only where the watch itself is new, or has ended. Without
+        `deletions`, hints that are not urgent are left for a later scan."""
         self.is_urgent = False
         self.lost_events = self.lost_events and not full
         hints, self._hints = self._hints, Counter()
@@ -181,9 +179,9 @@ class Watcher:
             self._inotify.stop()
 
     def watch_directory(self, path: str, names: Collection[str]) -> None:
-        """Watch a directory for these names, or ANY_NAME, that appear or disappear. To be called when the path may lead
-        to another directory, or the names may be others, and at every scan while there is no watch. A new watch, or a
-        new name, asks for a scan: what happened before gave no hint."""
+        """Watch a directory for these names, or ANY_NAME, that appear or disappear. Call it when the path may lead to
+        another directory, when the names may have changed, and at every scan while there is no watch. A new watch or
+        name requests a scan, because earlier changes gave no hint."""
         try:
             status = os.stat(path)
         except OSError:
@@ -202,11 +200,11 @@ class Watcher:
             watch.names = names
 
     def unwatched(self, paths: Iterable[str]) -> list[str]:
-        """Return the directories that are not watched."""
+        """Return the directories without a watch."""
         return [path for path in paths if path not in self._directories]
 
     def keep_directories(self, paths: Collection[str]) -> None:
-        """Remove the watches of all other directories: one that is no longer needed may be a busy one."""
+        """Remove the watches of all other directories, which may be busy ones."""
         for path in [path for path in self._directories if path not in paths]:
             self._remove(self._directories.pop(path))
         self._refused = {refused for refused in self._refused if not isinstance(refused, str) or refused in paths}
@@ -215,11 +213,11 @@ class Watcher:
         return key in self._files
 
     def watch_file(self, key: FileKey, fd: int) -> bool:
-        """Watch an open file for writes; False if no watch is available. The caller must read once more afterwards:
-        what was written before the watch was set gives no hint."""
-        # By descriptor, not by path: the path may belong to another file by now.
+        """Watch an open file for writes. Return False if no watch is available. The caller must read once more
+        afterwards: earlier writes give no hint."""
+        # By descriptor: the path may belong to another file by now.
         watch = self._add(f"/proc/self/fd/{fd}", FILE_MASK, _Watch(key, None, self._on_hint))
-        # Only after the new one is added: both share the kernel's watch, unless another file has the inode now.
+        # After adding the new one: both share the kernel's watch, unless another file has the inode now.
         self._remove(self._files.pop(key, None))
         self._note(key, watch)
         if watch is not None:
@@ -266,8 +264,8 @@ class Watcher:
         if error.errno not in self._warned:
             self._warned.add(error.errno)
             logger.warning(
-                "no file events for more than the %d files and directories that are watched now: %s. The others are "
-                "scanned every prospector.scanner.check_interval%s",
+                "cannot watch more than %d files and directories: %s. The others are scanned every "
+                "prospector.scanner.check_interval%s",
                 len(self._files) + len(self._directories),
                 error.strerror or error,
                 "; " + ADVICE[error.errno] if error.errno in ADVICE else "",
@@ -305,6 +303,6 @@ class Watcher:
         if errno.EOVERFLOW not in self._warned:
             self._warned.add(errno.EOVERFLOW)
             logger.warning(
-                "file events were lost: the kernel's queue of them was full; a full scan follows. "
-                "If latency matters, raise fs.inotify.max_queued_events (sysctl)"
+                "inotify queue overflow: file events were lost; starting a full scan. If latency matters, raise "
+                "fs.inotify.max_queued_events (sysctl)"
             )

@@ -1,4 +1,4 @@
-"""The birth time of a file: it distinguishes a file whose inode was used again from the same file.
+"""Read the birth time of a file, which shows that an inode was reused.
 
 Python has no statx before 3.15, so the C library's is used.
 """
@@ -14,8 +14,8 @@ _AT = 0x50  # of stx_btime in the struct: seconds, nanoseconds
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def born(fd: int) -> int:
-    """Return the birth time in nanoseconds since 1970; 0 where the file system or the C library has none. Raises
+def birth_time(fd: int) -> int:
+    """Return the birth time in nanoseconds since 1970; 0 if the file system or the C library has none. Raises
     nothing."""
     try:
         statx = _libc.statx

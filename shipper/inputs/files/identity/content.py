@@ -1,4 +1,4 @@
-"""The content of an open file: its plain bytes, or the decompressed bytes of a gzip file."""
+"""Read the content of an open file: its plain bytes, or the decompressed bytes of a gzip file."""
 
 import os
 from typing import Protocol
@@ -22,35 +22,35 @@ def look_of(status: os.stat_result) -> Look:
 
 
 class Content(Protocol):
-    """An open file's content; offsets are those of its lines. Every method may raise OSError."""
+    """The content of an open file. Offsets count bytes of content. Every method may raise OSError."""
 
     fd: int
     compressed: bool
 
     @property
     def size(self) -> int:
-        """The size of the file on disk, without the NULs at its end that are not content."""
+        """The size of the file on disk, without padding (NULs at its end)."""
 
     def fingerprint(self, length: int | None = None) -> tuple[int, str]:
-        """Return length and hash of the first `length` bytes, or of as many as there are; without `length`, of as much
-        of the head as an entry remembers."""
+        """Return length and hash of the first `length` bytes, or of fewer if there are not as many; without `length`,
+        of as much of the head as an entry remembers."""
 
     def tail_hash(self, position: int) -> str:
-        """Return the hash of up to 256 bytes before `position`; empty where they cannot be read."""
+        """Return the hash of up to 256 bytes before `position`; empty if they cannot be read."""
 
     def matches(self, state: FileState) -> bool:
-        """True if the file may have the bytes that the registry's entry remembers: a quick check, not a proof."""
+        """Return True if the file may have the bytes that the entry remembers: a quick check, not a proof."""
 
     def ends_before(self, length: int) -> bool:
-        """True if the content is shorter than `length`, and cannot grow."""
+        """Return True if the content is shorter than `length` and cannot grow."""
 
     def reader(self, offset: int, cuts: tuple[int, ...], trail: Trail, fd: int | None = None) -> RawFile:
-        """`fd`: another descriptor of the file, by which it is to be read."""
+        """Return the reader of the content. `fd`: another descriptor of the file to read from."""
 
 
 class PlainFile(LogFile):
-    """A file of plain bytes. After a pause it may have been truncated and have grown past the offset again, with equal
-    bytes before it (equal lines, again and again): the head is compared too then. `unit` as in padding.py."""
+    """A plain file. After a pause it may have been truncated and grown past the offset again, with equal bytes before
+    it (repeated lines), so the head is compared too. `unit` as in padding.py."""
 
     def __init__(
         self, fd: int, offset: int, cuts: tuple[int, ...] = (), trail: Trail | None = None, unit: int = 1
@@ -81,15 +81,15 @@ class PlainFile(LogFile):
         return data
 
     def _last_line_end(self, data: bytes, offset: int) -> int:
-        """Return how many of these bytes, which are at `offset`, there are up to the end of their last line; 0 without
-        one. In UTF-16 the byte that ends a line may be the first of its character."""
+        """Return how many of these bytes, at `offset`, come up to the end of their last line; 0 if there is none. In
+        UTF-16 the byte that ends a line may be the first of its character."""
         end = data.rfind(b"\n") + 1
         if end and self.unit > 1:
             end += -(offset + end) % self.unit
         return end if end <= len(data) else 0
 
     def at_end(self) -> bool:
-        """As that of every file. What is read next comes after a pause then."""
+        """Note the end of the file. The next read comes after a pause."""
         self._paused = super().at_end()
         return self._paused
 
@@ -103,23 +103,23 @@ class PlainFile(LogFile):
 
     @property
     def padding(self) -> int:
-        """The number of NULs at the end of the file, behind what was read; 0 where its end was not reached."""
+        """The number of NULs at the end of the file; 0 if its end was not reached."""
         return max(self._padding.end - self.offset, 0)
 
     @property
     def has_filled_padding(self) -> bool:
-        """True if content was stored in the NULs at the end of the file since they were read. Raises OSError."""
+        """Return True if content was written into the padding since it was read. Raises OSError."""
         return self.padding > 0 and any(os.pread(self.fd, FIRST_WINDOW, self.offset))
 
     def expect(self, data: bytes) -> None:
-        """Expect `data` before the offset, as another descriptor read it: the file may have been rewritten since."""
+        """Expect `data` before the offset, as read by another descriptor: the file may have been rewritten since."""
         self._tail = data[-TAIL_SIZE:]
         self._head = len(data[:HEAD_SIZE]), digest(data[:HEAD_SIZE])
         self.line_end = self.offset, self._tail
 
     @property
     def is_as_read(self) -> bool:
-        """True if the file still has its head and the bytes that were read last. Raises OSError."""
+        """Return True if the file still has its head and the bytes read last. Raises OSError."""
         tail = os.pread(self.fd, len(self._tail), self.offset - len(self._tail))
         return tail == self._tail and self._has_its_head
 
@@ -129,7 +129,7 @@ class PlainFile(LogFile):
 
 
 class Plain:
-    """The content of a plain file. `unit` as in padding.py, `opened` is what the file was when it was opened."""
+    """The content of a plain file. `unit` as in padding.py; `opened` is its status when it was opened."""
 
     compressed = False
     __slots__ = ("_unit", "fd", "opened")
@@ -149,19 +149,19 @@ class Plain:
             return fingerprint(self.fd, length)
         head = os.pread(self.fd, HEAD_SIZE, 0)
         if head.endswith(b"\0"):
-            head = head[: self.size]  # space that will be filled is not part of it
+            head = head[: self.size]  # without the padding
         return len(head), digest(head)
 
     def is_filled_to(self, size: int) -> bool:
-        """As padding.py has it. Raises OSError."""
+        """Return True unless padding ends at `size` (padding.py). Raises OSError."""
         return is_filled_to(self.fd, size, self._unit)
 
     def tail_hash(self, position: int) -> str:
         return tail_hash(self.fd, position)
 
     def matches(self, state: FileState) -> bool:
-        """Compare both head and tail: the head reveals a reused inode, the bytes before the position a file that was
-        truncated and has grown again behind an equal header."""
+        """Compare head and tail: the head reveals a reused inode, the tail a file that was truncated and has grown
+        again after an equal header."""
         if os.fstat(self.fd).st_size < state.position or state.compressed:
             return False
         if state.fingerprint[0] and self.fingerprint(state.fingerprint[0]) != state.fingerprint:
@@ -187,7 +187,7 @@ class ZippedFile(GzipFile):
 
 
 class Zipped:
-    """Offsets count decompressed bytes. There is no tail hash: that would be decompressing everything before it."""
+    """The content of a gzip file. There is no tail hash, which would need the decompression of everything before it."""
 
     compressed = True
     __slots__ = ("fd",)
@@ -217,14 +217,14 @@ class Zipped:
 
 
 def part_of(content: Content, offset: int, length: int) -> bytes:
-    """The `length` bytes from `offset` on, or as many as there are. Raises OSError."""
+    """Return the `length` bytes from `offset`, or fewer at the end. Raises OSError."""
     if content.compressed:
         return head(content.fd, offset + length)[offset:]
     return os.pread(content.fd, max(min(length, content.size - offset), 0), offset)
 
 
 def content_of(fd: int, compression: str, path: str = "", unit: int = 1) -> Content:
-    """Return the content of an open file. `compression`: none, gzip or auto, the input's option; `unit` as in
+    """Return the content of an open file. `compression`: the input's option: none, gzip or auto; `unit` as in
     padding.py. Raises OSError."""
     if compression == "gzip" or (compression == "auto" and (is_gzip(fd) or _may_become_gzip(fd, path))):
         return Zipped(fd)
@@ -239,36 +239,36 @@ def content_for(config: InputConfig, fd: int, path: str = "") -> Content:
 
 
 def _may_become_gzip(fd: int, path: str) -> bool:
-    """True if the file may be the start of a gzip file: gzip creates it before it writes anything, and taken for text
-    all that follows would be sent as it is."""
+    """Return True if the file may be the start of a gzip file: gzip creates it empty, and all that follows would be
+    sent as text."""
     return path.endswith(".gz") and MAGIC.startswith(os.pread(fd, len(MAGIC), 0))
 
 
 def fingerprint_now(content: Content, file: RawFile, known: tuple[int, str]) -> tuple[int, str]:
     """Return the fingerprint of a file that may have grown since `known`. If it was truncated since it was read, return
     `known`: the new head is that of another file. Raises OSError."""
-    # Only of what was read: what follows may be half stored (padding.py).
+    # Only of what was read: the bytes after it may be half written (padding.py).
     length = min(file.offset, HEAD_SIZE) if isinstance(file, PlainFile) else None
     longer = content.fingerprint(length)
     return longer if longer[0] >= known[0] and is_as_read(file) else known
 
 
 def size_at_least(content: Content, known: int) -> int:
-    """Return how much content the file has at least: its size, or `known`, that of before, where it is not larger or
-    NULs are at its end. Costs no more than two system calls. Raises OSError."""
+    """Return a lower bound of the content's size: the file size, or the `known` previous one if that is not smaller or
+    the file ends with NULs. Costs at most two system calls. Raises OSError."""
     size = os.fstat(content.fd).st_size
     is_content = size > known and (not isinstance(content, Plain) or content.is_filled_to(size))
     return size if is_content else known
 
 
 def is_as_read(file: RawFile) -> bool:
-    """True if the file still has the bytes that were read of it, judged by head and tail. Raises OSError."""
+    """Return True if the file still has the bytes that were read, judged by head and tail. Raises OSError."""
     return not isinstance(file, PlainFile) or file.is_as_read
 
 
 def tail_at(content: Content, file: RawFile, position: int) -> str:
-    """Return the hash of the bytes before `position`; if a line that was read ends there, of these bytes as read, for
-    the same reason. Raises OSError."""
+    """Return the hash of the bytes before `position`; if a line that was read ends there, of the bytes as read, for the
+    same reason. Raises OSError."""
     if isinstance(file, PlainFile) and file.line_end[0] == position:
         return digest(file.line_end[1])
     return content.tail_hash(position)
@@ -281,11 +281,11 @@ def trail_from(content: Content, state: FileState) -> Trail:
         return Trail(Prefix())
     if content.compressed or not state.proof:
         return Trail(None)
-    return Trail(Prefix.of(content.fd, state.proof, state.position))
+    return Trail(Prefix.resume(content.fd, state.proof, state.position))
 
 
 def begins_as(content: Content, other: Content, size: int) -> bool:
-    """True if the content begins with all of the other one, which has that size, judged by head and tail. Raises
+    """Return True if the content begins with all of the other content of that size, judged by head and tail. Raises
     OSError."""
     head = other.fingerprint()
     if content.fingerprint(head[0]) != head:

@@ -1,4 +1,4 @@
-"""Decides which registry entry belongs to an open file: a known one if the bytes confirm it, else a new one."""
+"""Find the registry entry of an open file: a known one if the bytes confirm it, else a new one."""
 
 import logging
 import uuid
@@ -30,11 +30,11 @@ from log_shipper.shipper.metrics import Metrics
 
 logger = logging.getLogger(__name__)
 
-KEPT_FOR = 24 * 3600.0  # seconds that an entry without a file is kept, to recognise copies and .gz files
+KEPT_FOR = 24 * 3600.0  # seconds for which an entry without a file is kept, to recognise copies and .gz files
 
 
 class RegistryEntries:
-    """The entries of files that are not open now. Used by the reading thread only."""
+    """The entries of files that are not open. Used by the reading thread only."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class RegistryEntries:
         metrics: Metrics,
         inputs: Mapping[str, InputSpec],
     ) -> None:
-        """`states`: of the registry, as it was loaded; `inputs` by id, for their options about cleaning."""
+        """Take the registry's `states`, as loaded; `inputs` by id, for their cleaning options."""
         self._registrar = registrar
         self._clock = clock
         self._metrics = metrics
@@ -53,7 +53,7 @@ class RegistryEntries:
         self.closed_entries: dict[Name, FileState] = {}
         self.matched_entries: dict[FileKey, FileState] = {}  # by files that are about to be read
         self.unclaimed = UnclaimedEntries()
-        self._closed: set[str] = set()  # ids of files that this agent read itself
+        self._closed: set[str] = set()  # ids of files read by this agent
         self.possibly_lost = PossiblyLost(metrics, self._still_ended, self.change)
         for state in self._inheritance.distributed(states):
             if state.ended is None or may_be_named_again(state):
@@ -65,8 +65,8 @@ class RegistryEntries:
                 self._orphan_stopped(state)
 
     def _end_displaced(self, state: FileState) -> None:
-        """End the older entry of the same name: of a registry that was restored from the positions in Kafka, which do
-        not show that a file has ended. Copies of it resume there."""
+        """End the older entry of the same name, in a registry restored from the positions in Kafka, which do not show
+        that a file has ended. Copies of the file resume there."""
         older = self.closed_entries.pop(name_of_entry(state), None)
         if older is None:
             return
@@ -78,7 +78,7 @@ class RegistryEntries:
             self._orphan_stopped(self.ended(replace(older, modified=state.modified), TRUNCATED))
 
     def _orphan_stopped(self, state: FileState) -> None:
-        """Keep an entry of the registry whose file had ended before the start."""
+        """Keep an entry whose file had ended before the start."""
         self.unclaimed.add(state)
         self._note_stopped(state)
 
@@ -87,10 +87,10 @@ class RegistryEntries:
             self.possibly_lost.add(state, possibly_lost.STOPPED)
 
     def keep(self, state: FileState) -> None:
-        """Keep the state of a file that was closed: it resumes there when it is opened again."""
+        """Keep the state of a closed file: it resumes there when it is opened again."""
         state = self.inherited(state)
         self._closed.add(state.id)
-        self.possibly_lost.proven(state.id)
+        self.possibly_lost.mark_proven(state.id)
         self.closed_entries[name_of_entry(state)] = state
 
     def ended(self, state: FileState, why: str) -> FileState:
@@ -107,22 +107,22 @@ class RegistryEntries:
         """Keep the entry for a file that may prove to be the missing one."""
         state = self.inherited(state)
         self._closed.discard(state.id)
-        self.possibly_lost.proven(state.id)
+        self.possibly_lost.mark_proven(state.id)
         if may_be_named_again(state):
             self.closed_entries[name_of_entry(state)] = state
         else:
             self.unclaimed.add(state)
 
     def claim(self, opened: OpenedFile) -> EntryMatch | None:
-        """Match the file by its name. None where no entry has that name, or the file does not have the bytes that the
-        entry remembers. Raises OSError."""
+        """Return the entry with the file's name, or None if there is none or the file does not have the bytes that it
+        remembers. Raises OSError."""
         known = self.closed_entries.get(opened.name)
         if known is None:
             return self._claim_by_fingerprint(opened)
         if opened.is_trusted:
             # The size of a compressed file does not show where its content ends.
             fits = opened.content.compressed or opened.size >= known.position
-            # The remembered bytes do not count here; from now on the reader compares with the bytes that are there.
+            # The remembered bytes do not count here; from now on the reader compares with the current ones.
             head, tail = opened.content.fingerprint(), opened.content.tail_hash(known.position)
             known = replace(known, fingerprint=head, tail_hash=tail, proof="") if fits else known
             needs_no_proof = True  # the name alone decides
@@ -136,7 +136,7 @@ class RegistryEntries:
         return None
 
     def _claim_by_fingerprint(self, opened: OpenedFile) -> EntryMatch | None:
-        """Match a growing file with an entry that was made while the input's fingerprint did not grow."""
+        """Find the entry of a growing file that was made before the input's fingerprint could grow."""
         identity = opened.spec.config.file_identity
         if not identity.growing:
             return None
@@ -146,7 +146,7 @@ class RegistryEntries:
             return None
         is_there = known.ended is None and known.path != opened.scanned.path
         if is_there and key_of(known) != opened.key:
-            return None  # it has its own file; this one begins alike
+            return None  # it has its own file; this one begins with the same bytes
         del self.closed_entries[name_of_entry(known)]
         self.matched_entries[opened.key] = taken = replace(self._taken(known, opened), key="")
         return EntryMatch(taken, known.path, known)
@@ -162,14 +162,14 @@ class RegistryEntries:
             self._disprove(known, opened)
 
     def is_touched(self, opened: OpenedFile) -> bool:
-        """True if the file was touched since its entry was made, and is to be sent again. Raises OSError."""
+        """Return True if the file was touched after its entry was made, and must be sent again. Raises OSError."""
         known = self.closed_entries.get(opened.name)
         if known is None or not opened.spec.config.prospector.scanner.resend_on_touch:
             return False
         return is_touched(known, opened, was_read=known.id in self._closed)
 
     def end_touched(self, opened: OpenedFile) -> None:
-        """End the entry of a file that was touched: it is sent again as a new file."""
+        """End the entry of a touched file, which is sent again as a new file."""
         known = self.closed_entries.pop(opened.name)
         log_touch(known)
         self._metrics.files_resent += 1
@@ -177,44 +177,44 @@ class RegistryEntries:
         self.orphan(self.ended(replace(known, key="", modified=opened.modified, size_seen=known.position), TRUNCATED))
 
     def mark_rewritten(self, opened: OpenedFile) -> None:
-        """End the entries of a missing file that is back with other bytes: it was truncated meanwhile, and a copy of it
-        may resume where it was. Raises OSError."""
+        """End the entries of missing files that reappeared with other bytes: they were truncated meanwhile, and a copy
+        may resume there. Raises OSError."""
         for state in self.unclaimed.of_inode(opened) if not opened.is_trusted else ():
             if not opened.content.matches(state):
                 self.unclaimed.remove(state.id)
                 self._disprove(state, opened)
 
     def adopt(self, opened: OpenedFile, original_id: str = "") -> EntryMatch | None:
-        """Match the file by its content with an entry whose own file is missing. `original_id`: that of the file that
-        it was suspected to be a copy of. Raises OSError."""
+        """Find the entry without a file whose content this file has. `original_id`: the file of which it is a suspected
+        copy. Raises OSError."""
         if opened.is_trusted:
             return None
         known = self.unclaimed.match(opened, original_id)
         if known is None:
             return None
         self.unclaimed.remove(known.id)
-        self.possibly_lost.tried(known.id)
+        self.possibly_lost.mark_tried(known.id)
         taken = self._taken(known, opened)
-        # What followed it at its path is missing, too: no file that is there now did.
-        return EntryMatch(taken, taken.path if self.unclaimed.any_followed(known) else known.path, known)
+        # Its successor at its path is missing too: no existing file followed it.
+        return EntryMatch(taken, taken.path if self.unclaimed.has_successor(known) else known.path, known)
 
-    def put_back(self, state: FileState) -> None:
-        """Undo a match: nothing was read of the file that was matched with this entry."""
-        self.possibly_lost.disproved(state.id)
+    def undo_match(self, state: FileState) -> None:
+        """Undo a match from which nothing was read."""
+        self.possibly_lost.mark_disproved(state.id)
         state = self.inherited(state)
         if state.ended is None:
             self.closed_entries[name_of_entry(state)] = state
         else:
             self.unclaimed.add(state)
 
-    def give_back(self, claim: EntryMatch) -> None:
-        """Undo a match, because the file could not be read. A new entry is dropped, and made again later."""
+    def release_match(self, claim: EntryMatch) -> None:
+        """Undo a match because the file could not be read. A new entry is dropped, and made again later."""
         if claim.was is not None:
-            self.put_back(claim.was)
+            self.undo_match(claim.was)
         elif not claim.is_new:
             self.keep(claim.state)
 
-    def disproved(self, state: FileState, opened: OpenedFile) -> None:
+    def note_disproved(self, state: FileState, opened: OpenedFile) -> None:
         """Note that the file was proven not to be that of the entry, which was put back."""
         if state.ended is None:
             del self.closed_entries[name_of_entry(state)]
@@ -249,14 +249,14 @@ class RegistryEntries:
         return self._inheritance.inherited(state, self.closed_entries)
 
     def inputs_changed(self) -> None:
-        """Let the inputs take over the entries of those that were removed."""
+        """Let the inputs take over the entries of removed inputs."""
         self._inheritance.update()
         for state in [*self.closed_entries.values(), *self.unclaimed.states.values()]:
             if self.inherited(state) is not state:
-                self.take_out(state)
-                self.put_back(state)
+                self.forget(state)
+                self.undo_match(state)
 
-    def take_out(self, state: FileState) -> None:
+    def forget(self, state: FileState) -> None:
         """Forget an entry."""
         if state.id in self.unclaimed.states:
             self.unclaimed.remove(state.id)
@@ -264,7 +264,7 @@ class RegistryEntries:
             del self.closed_entries[name_of_entry(state)]
 
     def renamed(self, candidates: Mapping[FileKey, Candidate]) -> list[FileState]:
-        """Return the states of files that are not open and have another path now."""
+        """Return the states of closed files with a new path."""
         return [
             state
             for state in self.closed_entries.values()
@@ -279,7 +279,7 @@ class RegistryEntries:
             self.closed_entries[name_of_entry(state)] = renamed
             self._registrar.note(renamed)
 
-    def lose_missing(
+    def expire_missing(
         self,
         present: Container[FileKey],
         paths: Mapping[tuple[str, str], FileKey],
@@ -288,8 +288,8 @@ class RegistryEntries:
         *,
         once: bool = False,
     ) -> None:
-        """After a scan, end the entries whose file no longer exists. `excused` is true of a path that could not be
-        inspected, so that nothing is known about it. With `once` nothing is reported: only copies are searched."""
+        """End the entries of missing files after a scan. `excused` is true of a path that could not be inspected, so
+        that nothing is known about it. With `once` nothing is reported: only copies are searched."""
         self.unclaimed.forget_refused(present)
         endings = [
             (state, how)
@@ -331,8 +331,8 @@ class RegistryEntries:
         return taken
 
     def _disprove(self, known: FileState, opened: OpenedFile) -> None:
-        """End the entry of a file that was truncated while it was not read, or whose inode another file has now: no
-        file of that inode matches it."""
+        """End the entry of a file that was truncated while closed, or whose inode was reused: no file with that inode
+        matches it."""
         if is_inode_used_again(known, opened.birth):
             self._end_unseen(known, REMOVED, possibly_lost.INODE_USED_AGAIN)
         else:
@@ -343,6 +343,6 @@ class RegistryEntries:
         self.possibly_lost.add(known, words)
 
     def _still_ended(self, state: FileState) -> FileState | None:
-        """Return what the entry of a missing file is now; None if it was matched with a file meanwhile."""
+        """Return the current entry of a missing file; None if it was matched with a file meanwhile."""
         now = self.unclaimed.states.get(state.id) or self.closed_entries.get(name_of_entry(state))
         return now if now is not None and now.id == state.id and now.ended is not None else None

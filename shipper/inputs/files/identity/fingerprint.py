@@ -1,4 +1,4 @@
-"""The identity of a file: device and inode, confirmed by the bytes at its head and before the position."""
+"""Identify files by device and inode, confirmed by the bytes at the head and before the position."""
 
 import os
 from collections.abc import Callable
@@ -15,7 +15,7 @@ HEAD_SIZE = 1024
 
 BY_PATH = "path:"  # the prefix of a name that is a path
 
-# The name that identifies a file of an input: device and inode, or what `file_identity` selects.
+# The name that identifies a file of an input: device and inode, or the result of `file_identity`.
 Name = FileKey | tuple[str, str]
 
 
@@ -24,7 +24,7 @@ def digest(data: bytes) -> str:
 
 
 def fingerprint(fd: int, length: int = HEAD_SIZE) -> tuple[int, str]:
-    """Return length and hash of the head of a file, at most `length` bytes of it. Raises OSError."""
+    """Return length and hash of a file's head, at most `length` bytes. Raises OSError."""
     head = os.pread(fd, length, 0)
     return len(head), digest(head)
 
@@ -40,17 +40,17 @@ def name_of_entry(state: FileState) -> Name:
 
 
 def may_be_named_again(state: FileState) -> bool:
-    """True if a file with the name of an ended entry resumes there. What is now at the path or inode of a file that was
-    truncated or deleted is a new file; with the same fingerprint, it is the same content."""
+    """Return True if a file with the name of an ended entry resumes there. A file at the path or inode of a truncated
+    or deleted file is new; with the same fingerprint, it is the same content."""
     return state.key.startswith("fingerprint:") or (state.key != "" and state.ended == MISSING)
 
 
 def name_of_file(
     config: InputConfig, scanned: ScannedFile, part: Callable[[int, int], bytes], ends_before: Callable[[int], bool]
 ) -> str | None:
-    """Return the name of a file, empty if it is device and inode; None for a file that is too short to have one yet.
-    `part` returns bytes of the content from an offset on; `ends_before` is true if it ends before an offset, and cannot
-    grow. Raises OSError."""
+    """Return the name of a file: empty for device and inode, None for a file that is still too short for a name. `part`
+    returns bytes of the content from an offset; `ends_before` is true if it ends before an offset and cannot grow.
+    Raises OSError."""
     identity = config.file_identity
     match identity.name:
         case "path":
@@ -70,12 +70,12 @@ def name_of_file(
 def name_by_fingerprint(
     identity: FileIdentityConfig, part: Callable[[int, int], bytes], ends_before: Callable[[int], bool]
 ) -> str | None:
-    """Return the name that `file_identity.fingerprint` gives to a file; the rest as for `name_of_file`."""
+    """Return the name of a file under `file_identity.fingerprint`; the rest as in `name_of_file`."""
     taken = part(identity.offset, identity.length)
     is_all = len(taken) == identity.length or (taken and ends_before(identity.offset + identity.length))
     return f"fingerprint:{identity.offset}:{len(taken)}:{digest(taken)}" if is_all else None
 
 
 def name_of_short_file(identity: FileIdentityConfig) -> str:
-    """Return the name of all files that are too short for `file_identity.fingerprint`: it is that of no entry."""
+    """Return the name shared by all files too short for `file_identity.fingerprint`: no entry has it."""
     return f"fingerprint:{identity.offset}:{identity.length}:"

@@ -1,11 +1,10 @@
-"""Which input has an entry: the one that made it, as each input reads a file as if the others were not there.
+"""Assign entries to inputs: an entry belongs to the input that made it, as each input reads a file independently.
 
-The entry of an input that is not configured any more is taken over by the first one whose paths match the file and that
-has no entry of the file, if
+The entry of a removed input is taken over by the first input whose paths match the file and that has no entry of it, if
 
 - it has `take_over`, as in Filebeat: of all such inputs, or of those in `from_ids`;
-- nobody has written the ids of the two: they are made of the paths, and change with these;
-- the entry is of no input: it was imported.
+- the ids of both were not configured: they are derived from the paths, and change with these;
+- the entry has no input: it was imported.
 
 Any other input reads the file as a new one.
 """
@@ -20,20 +19,20 @@ from log_shipper.shipper.options.input_ids import is_derived
 
 
 class Inheritance:
-    """Used by the reading thread only. `inputs` by id; `update` must be called when they have changed."""
+    """The owners of entries. Used by the reading thread only. `inputs` by id; call `update` when they have changed."""
 
     def __init__(self, inputs: Mapping[str, InputSpec]) -> None:
         self._inputs = inputs
         self.update()
 
     def update(self) -> None:
-        # Of thousands of containers hardly any takes over anything, and the entries of those that ended are many.
+        # Hardly any of thousands of containers takes over anything, and the entries of ended ones are many.
         self._takers = [spec for spec in self._inputs.values() if spec.config.take_over.enabled or _is_unnamed(spec)]
 
     def distributed(self, states: Iterable[FileState]) -> list[FileState]:
-        """Return the entries of a registry as those of the inputs that have them now, those of existing files last, the
-        newest last of all; of those of one moment that of the younger file. Of several entries that an input may take
-        over for one file, it has the newest."""
+        """Return the entries of a registry with their current inputs: those of existing files last, and of these the
+        newest last; at the same time, that of the younger file. Of several entries that an input may take over for one
+        file, it gets the newest."""
         known: set[Name] = set()
         distributed = []
         for state in sorted(states, key=lambda state: (state.input not in self._inputs, -state.updated)):
@@ -44,7 +43,7 @@ class Inheritance:
         return sorted(distributed, key=lambda state: (state.ended is None, state.updated, state.birth, state.modified))
 
     def inherited(self, state: FileState, known: Container[Name]) -> FileState:
-        """Return the entry as that of the input that has it now. `known` are the names of the files that have one."""
+        """Return the entry with its current input. `known` are the names of the files with an entry."""
         if state.input in self._inputs:
             return state
         for spec in self._takers if state.input else self._inputs.values():

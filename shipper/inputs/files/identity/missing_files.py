@@ -1,7 +1,7 @@
-"""Which entries have lost their file, by what a scan found and what these files were identified as.
+"""Find entries without a file, from the result of a scan and the files' identities.
 
-A file that has the entry's device and inode, or its path, may still be another one where `file_identity` names files by
-something else: it was truncated and written again, or deleted and created again. That shows when it is opened.
+Where `file_identity` is not device and inode, a file at the entry's inode or path may be another one: truncated and
+rewritten, or deleted and re-created. That shows when it is opened.
 """
 
 from collections.abc import Callable, Container, Mapping
@@ -12,14 +12,14 @@ from log_shipper.shipper.inputs.files.discovery.spec import FileKey, key_of
 from log_shipper.shipper.inputs.files.identity.possibly_lost import INODE_USED_AGAIN, NO_FILE, REWRITTEN
 
 
-class Identified(NamedTuple):
-    """What a file was when it was opened last: the name that `file_identity` gives to it, and its time of birth."""
+class FileIdentity(NamedTuple):
+    """The identity of a file when it was last opened: its name by `file_identity`, and its birth time."""
 
     name: str
     birth: int
 
 
-AsIdentified = Callable[[FileKey], Identified | None]
+AsIdentified = Callable[[FileKey], FileIdentity | None]
 
 
 def ending(
@@ -28,8 +28,8 @@ def ending(
     paths: Mapping[tuple[str, str], FileKey],
     identified: AsIdentified,
 ) -> tuple[str, str] | None:
-    """Return how the file of the entry has ended, and that in words; None if it exists, or may be one of the files that
-    were not opened yet. `present` and `paths` are what the last scan found, the latter by input and path."""
+    """Return how the entry's file has ended, with the reason; None if it exists, or may be one of the files not opened
+    yet. `present` and `paths` are the result of the last scan, the latter by input and path."""
     key, place = key_of(state), (state.input, state.path)
     if key in present and (not state.key or _may_be(identified(key), state)):
         return None
@@ -41,9 +41,9 @@ def ending(
     return (REMOVED, INODE_USED_AGAIN) if is_inode_used_again(state, now.birth) else (TRUNCATED, REWRITTEN)
 
 
-def _may_be(now: Identified | None, state: FileState) -> bool:
-    """True if the file was not opened yet, or was identified as that of the entry. Nothing is known where the names
-    were not made alike: the options have changed since."""
+def _may_be(now: FileIdentity | None, state: FileState) -> bool:
+    """Return True if the file was not opened yet, or was identified as that of the entry. Names made under different
+    options say nothing."""
     return now is None or now.name == state.key or now.name.rpartition(":")[0] != state.key.rpartition(":")[0]
 
 

@@ -1,4 +1,4 @@
-"""Files that are open and not read yet, and where their reading begins."""
+"""Represent files that are open and not read yet, and where their reading begins."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -14,8 +14,8 @@ from log_shipper.shipper.inputs.files.identity.fingerprint import Name
 
 @dataclass(frozen=True, slots=True)
 class OpenedFile:
-    """A scanned file that was opened. `size` is that of its content, `named` what `file_identity` calls the file, empty
-    if that is device and inode; `birth` and `modified` are in nanoseconds, the former 0 where it is unknown."""
+    """A scanned file that was opened. `size` is that of its content, `named` its name by `file_identity`, empty for
+    device and inode; `birth` and `modified` in nanoseconds, `birth` 0 if unknown."""
 
     scanned: ScannedFile
     content: Content
@@ -27,7 +27,7 @@ class OpenedFile:
 
     @property
     def is_trusted(self) -> bool:
-        """True if the file's name alone identifies it, not device and inode confirmed by the bytes."""
+        """Return True if the name alone identifies the file, without device, inode and bytes."""
         return not self.spec.config.file_identity.is_confirmed
 
     @property
@@ -41,8 +41,8 @@ class OpenedFile:
 
 @dataclass(frozen=True, slots=True)
 class EntryMatch:
-    """The state from which an open file is read, and the path under which it was known, None for a new file. Where the
-    file must be proven to have the bytes that were shipped, `was` is the entry before the match."""
+    """The state from which an open file is read, and the path under which it was known, None for a new file. `was`: the
+    entry before the match, if the file must be proven to have its bytes."""
 
     state: FileState
     previous_path: str | None = None
@@ -55,7 +55,7 @@ class EntryMatch:
 
 @contextmanager
 def opened_plain(path: str, flags: int = 0) -> Iterator[Plain | None]:
-    """Open the file that is at a path now; None where it cannot be opened. `flags`: for open(2), beside the usual
+    """Open the file at a path; return None if it cannot be opened. `flags`: for open(2), in addition to the usual
     ones."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | flags)
@@ -69,14 +69,14 @@ def opened_plain(path: str, flags: int = 0) -> Iterator[Plain | None]:
 
 
 def path_of(fd: int) -> str:
-    """Return where an open file is, without links: the kernel's own answer, which no change of the path that it was
-    opened by can make another one. Raises OSError."""
+    """Return the path of an open file, without links, from the kernel: later changes of the path cannot affect it.
+    Raises OSError."""
     return os.readlink(f"/proc/self/fd/{fd}")
 
 
 def is_log_of(ids: Sequence[str], path: str) -> bool:
-    """True if a path without links is in the log directory of the container or pod with one of these ids: Docker's
-    `ID/ID-json.log`, the kubelet's `NAMESPACE_POD_UID/CONTAINER/0.log`. A container can write to neither: what is below
-    them (`mounts/shm`, its /dev/shm) may be of any kind."""
+    """Return True if a path without links is in the log directory of the container or pod with one of these ids:
+    Docker's `ID/ID-json.log`, the kubelet's `NAMESPACE_POD_UID/CONTAINER/0.log`. A container can write to neither, but
+    the directories below them (`mounts/shm`, its /dev/shm) may contain anything."""
     *_, pod, directory, name = ("", "", *path.split("/"))
     return any((directory == id and name.startswith(f"{id}-json.log")) or pod.endswith(f"_{id}") for id in ids)

@@ -1,9 +1,10 @@
-"""NULs at the end of a file are not content: its writer has reserved the space, and will fill it.
+"""Recognise NULs at the end of a file as padding, which is not content: its writer has reserved the space, and will
+fill it.
 
-log4j2's MemoryMappedFileAppender maps a region that is longer than what is written; others allocate before they write.
-What such a writer stores becomes visible byte by byte, in whatever order the processor copies: at its offset, a NUL
-that has content behind it may belong to a line of which half is stored. So it is read again a moment later. A NUL that
-is still there then is content: the hole that copytruncate leaves under a writer that does not append.
+log4j2's MemoryMappedFileAppender maps a region longer than its content; others allocate before they write. The data of
+such a writer become visible byte by byte, in any order: a NUL with content after it may belong to a half-written line.
+So it is read again a moment later. A NUL that is still there then is content: the hole that copytruncate leaves under a
+writer that does not append.
 """
 
 import errno
@@ -15,14 +16,14 @@ from log_shipper.shipper.reader.log_file import READ_SIZE
 
 FIRST_WINDOW = 4096
 MAX_READ = 64 * 1024 * 1024
-SETTLED = 0.01  # seconds after which a NUL with content behind it is taken for content
-SCANNED_FOR = 5.0  # seconds for which NULs that were seen are not scanned again, unless they are to be read
+SETTLED = 0.01  # seconds after which a NUL with content after it counts as content
+SCANNED_FOR = 5.0  # seconds for which known NULs are not scanned again, unless they are to be read
 _NULS = [bytes(size) for size in (64 * 1024, 1024, 64, 8, 1)]  # compared as a whole, which costs a hundredth of rstrip
 
 
 def end_of_content(data: bytes, start: int, unit: int) -> int:
-    """Return how many of the bytes, which are at offset `start` of a file, come before the NULs at their end. `unit`:
-    bytes of the smallest character; in UTF-16 half of one may be NUL."""
+    """Return how many of the bytes at offset `start` of a file come before the NULs at their end. `unit`: bytes of the
+    smallest character; in UTF-16 half of one may be NUL."""
     end = len(data)
     for nuls in _NULS:
         while data.endswith(nuls, 0, end):
@@ -39,7 +40,7 @@ def _start_of_content(data: bytes) -> int:
 
 
 def _first_nul(data: bytes, start: int, unit: int) -> int:
-    """Return the index of the first character that is NUL; -1 without one."""
+    """Return the index of the first NUL character; -1 if there is none."""
     index = data.find(bytes(unit))
     while index >= 0 and (start + index) % unit:
         index = data.find(bytes(unit), index + 1)
@@ -47,8 +48,8 @@ def _first_nul(data: bytes, start: int, unit: int) -> int:
 
 
 def content_size(fd: int, unit: int, most: int = MAX_READ) -> int | None:
-    """Return the size of a file without the NULs at its end. None where more than `most` of them are on disk, not in a
-    hole: they are content then, because scanning them takes too long. Raises OSError."""
+    """Return the size of a file without the NULs at its end. None if more than `most` of them are on disk, not in a
+    hole: then they count as content, because scanning them takes too long. Raises OSError."""
     end, window, left = os.fstat(fd).st_size, FIRST_WINDOW, most
     while end and left > 0:
         start = max(end - window, 0)
@@ -79,30 +80,31 @@ def _next_data(fd: int, start: int) -> int | None:
 
 
 def is_filled_to(fd: int, size: int, unit: int) -> bool:
-    """True unless the last character before `size` is NUL: space that its writer may still fill. Raises OSError."""
+    """Return True unless the last character before `size` is NUL: space that its writer may still fill. Raises
+    OSError."""
     start = max(size - unit, 0)
     last = os.pread(fd, size - start, start)
     return end_of_content(last, start, unit) == len(last) if unit else True
 
 
 class Padding:
-    """Finds the padding of one open file in the blocks that are read of it. `busy`: there is more to scan, soon."""
+    """The padding of an open file, found in the blocks read from it. `busy`: the scan continues soon."""
 
     __slots__ = ("_content_to", "_doubtful", "_now", "_scanned_at", "_scanned_to", "_unit", "busy", "end")
 
     def __init__(self, unit: int, now: Callable[[], float] = time.monotonic) -> None:
-        """`unit` as in end_of_content; 0: NULs are content, because they end lines."""
+        """Take `unit` as in end_of_content; 0: NULs are content, because they end lines."""
         self.busy = False
-        self.end = 0  # the size of the file, where nothing but NULs was seen behind what was read; else 0
+        self.end = 0  # the file's size if only NULs follow what was read; else 0
         self._unit = unit
         self._now = now
-        self._content_to = 0  # what lies before it is content, NULs too
-        self._doubtful = -1, 0.0  # where a NUL with content behind it was seen, and when first
+        self._content_to = 0  # everything before it is content, including NULs
+        self._doubtful = -1, 0.0  # where a NUL with content after it was found, and when first
         self._scanned_to = 0
         self._scanned_at = 0.0
 
     def content(self, fd: int, data: bytes, start: int) -> int:
-        """Return how many bytes of the block that was read at `start` are content. Raises OSError."""
+        """Return how many bytes of the block read at `start` are content. Raises OSError."""
         self.busy, self.end = False, 0
         whole = len(data)
         if not self._unit or not data or data[-1] or start + whole <= self._content_to:
@@ -133,8 +135,8 @@ class Padding:
         return now - self._doubtful[1] >= SETTLED
 
     def _scan(self, fd: int, start: int) -> int | None:
-        """Return the offset at which content continues behind the NULs. None where it does not, or the offset is not
-        known yet: one read at a time."""
+        """Return the offset at which content continues after the NULs; None if it does not, or is not known yet: one
+        read at a time."""
         size, now = os.fstat(fd).st_size, self._now()
         if size < self._scanned_to or now - self._scanned_at > SCANNED_FOR:
             self._scanned_to, self._scanned_at = 0, now

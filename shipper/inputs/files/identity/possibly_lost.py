@@ -1,4 +1,4 @@
-"""Entries whose file disappeared before all of it was shipped: a loss, unless another file has the remainder."""
+"""Track entries whose file disappeared before all of it was shipped: a loss, unless another file has the rest."""
 
 import logging
 from collections.abc import Callable
@@ -10,19 +10,19 @@ from log_shipper.shipper.metrics import Metrics
 
 logger = logging.getLogger(__name__)
 
-STOPPED = "had ended before all that was read of it was acknowledged, and then the agent was stopped"
+STOPPED = "had ended before all of its data was acknowledged, and the agent was stopped"
 NO_FILE = (
-    "no longer exists under the paths: lost if it was deleted; if it was moved, add its new path to the paths, and "
-    "what is missing is shipped"
+    "no longer exists under the paths: its unread data is lost if it was deleted; if it was moved, add its new path "
+    "to the paths"
 )
-NO_INPUT = "belongs to no input any more: what is missing is shipped if an input names it again within a day"
-REWRITTEN = "was truncated or rewritten: it does not have what was read of it; its new content is read as a new file"
-INODE_USED_AGAIN = "no longer exists, and another file has its inode"
+NO_INPUT = "no longer belongs to an input: its unread data is shipped if an input includes it again within a day"
+REWRITTEN = "was truncated or rewritten: its new content is read as a new file"
+INODE_USED_AGAIN = "no longer exists, and its inode is reused by another file"
 
 
 class PossiblyLost:
-    """Used by the reading thread only. `current` returns what an entry is now if its file is still missing, else None;
-    `change` replaces it."""
+    """The entries that may be lost. Used by the reading thread only. `current` returns the entry if its file is still
+    missing, else None; `change` replaces it."""
 
     def __init__(
         self,
@@ -34,24 +34,24 @@ class PossiblyLost:
         self._current = current
         self._change = change
         self._lost: dict[str, tuple[FileState, str]] = {}  # by file id: the entry, and why
-        self._tried: set[str] = set()  # a file resumes from the entry, once it is proven to be its file
+        self._tried: set[str] = set()  # ids that a file resumes from, until it is proven to be the entry's file
 
     def add(self, state: FileState, why: str) -> None:
         self._lost[state.id] = state, why
 
-    def tried(self, file_id: str) -> None:
+    def mark_tried(self, file_id: str) -> None:
         self._tried.add(file_id)
 
-    def disproved(self, file_id: str) -> None:
+    def mark_disproved(self, file_id: str) -> None:
         self._tried.discard(file_id)
 
-    def proven(self, file_id: str) -> None:
+    def mark_proven(self, file_id: str) -> None:
         if file_id in self._tried:
             self._tried.discard(file_id)
             self._lost.pop(file_id, None)
 
     def report(self) -> None:
-        """Log and count what is lost. Called after a scan, when its files are identified."""
+        """Log and count losses. Called after a scan, when its files are identified."""
         for file_id in self._lost.keys() - self._tried:
             added, why = self._lost.pop(file_id)
             state = self._current(added)
@@ -59,11 +59,13 @@ class PossiblyLost:
             if state is not None and (behind > 0 or state.ended == TRUNCATED):
                 self._change(replace(state, size_seen=state.position))  # reported once
                 if behind <= 0:
-                    logger.info("%s (file id %s) %s; all of it had been shipped", state.path, state.id, why, extra=EACH)
+                    logger.info(
+                        "%s (file id %s) %s; all of its data had been shipped", state.path, state.id, why, extra=EACH
+                    )
                     continue
                 self._metrics.bytes_lost += behind
                 logger.warning(
-                    "%s (file id %s) %s; %d bytes from offset %d on were not shipped",
+                    "%s (file id %s) %s; %d bytes from offset %d were not shipped",
                     state.path,
                     state.id,
                     why,
@@ -74,24 +76,24 @@ class PossiblyLost:
 
 
 def report_truncation(state: FileState, size: int, unread: range, copied: int, *, is_removed: bool) -> int:
-    """Log that an open file was truncated: it has `size` bytes now, and `unread` were not read before. A copy has those
-    before the offset `copied`. Return how many are lost: of a file that was removed, what it has now, too."""
+    """Log the truncation of an open file: it has `size` bytes now, and `unread` were not read. A copy has those before
+    the offset `copied`. Return the number of lost bytes, including the new content of a removed file."""
     lost, new = unread.stop - max(copied, unread.start), size if is_removed else 0
     if not unread:
         fate = "all of it had been read"
     elif copied > unread.start:
-        fate = f"{len(unread)} bytes from offset {unread.start} on are read from the copy that was made of it"
-        fate += f", except the last {lost}, which the copy does not have: they may be lost" if lost else ""
+        fate = f"{len(unread)} bytes from offset {unread.start} are read from its copy"
+        fate += f", except the last {lost}, which are not in the copy and may be lost" if lost else ""
     else:
-        fate = f"up to {len(unread)} bytes from offset {unread.start} on may be lost"
+        fate = f"up to {len(unread)} bytes from offset {unread.start} may be lost"
     logger.log(
         logging.WARNING if lost or new else logging.INFO,
-        "%s (file id %s) was truncated or rewritten: %s; it has %d bytes now, %s",
+        "%s (file id %s) was truncated or rewritten: %s; its new content (%d bytes) %s",
         state.path,
         state.id,
         fate,
         size,
-        "which may be lost, because it was removed" if new else "and is read from its start as a new file",
+        "may be lost, because the file was removed" if new else "is read from the start as a new file",
         extra=EACH,
     )
     return lost + new

@@ -1,8 +1,8 @@
-"""The proof that bytes were shipped: a hash over all of a file's content up to an offset.
+"""Prove that bytes were shipped, by a hash over all of a file's content up to an offset.
 
-It is made of blocks, each hashed together with the hash of all before it. So it can be continued from the start of
-the last block, without reading what lies before. xxh3 costs 8 us for 256 KiB. It does not protect against someone who
-makes two files with one hash, and need not: the writer of a log decides anyway what is in it.
+The content is hashed in blocks, each together with the hash of all before it, so the hash can be continued from the
+start of the last block. xxh3 costs 8 us for 256 KiB. It does not protect against someone who makes two files with one
+hash, and need not: the writer of a log decides its content anyway.
 """
 
 import os
@@ -15,11 +15,11 @@ from log_shipper.shipper.reader.log_file import READ_SIZE
 BLOCK = 16 * 1024
 DIGEST = 32  # hexadecimal digits
 KEPT = READ_SIZE  # bytes
-COMPARED_WHOLE = 4 * BLOCK  # bytes: to read and hash them takes 10 us, a twentieth of a wake-up
+COMPARED_WHOLE = 4 * BLOCK  # bytes: reading and hashing them takes 10 us, a twentieth of a wake-up
 
 
 class Prefix:
-    """The hash of the first `length` bytes; content is fed to it in order."""
+    """The hash of the first `length` bytes, fed in order."""
 
     __slots__ = ("_block", "_chain", "length")
 
@@ -29,17 +29,16 @@ class Prefix:
         self._block = xxh3_128()  # the chain, and the part of the next block that was fed
 
     @classmethod
-    def of(cls, fd: int, proof: str, length: int) -> "Prefix | None":
-        """Return the prefix that `proof` is of, so that it can be continued; None if the file ends in another way
-        before `length`. Only the last block is read, or all if there is little. Raises OSError."""
+    def resume(cls, fd: int, proof: str, length: int) -> "Prefix | None":
+        """Return the prefix of `proof`, so that it can be continued; None if the file ends differently before `length`.
+        Reads only the last block, or everything if there is little. Raises OSError."""
         prefix = cls() if length <= COMPARED_WHOLE else cls.continued(proof, length)
         prefix.feed(os.pread(fd, length - prefix.length, prefix.length))
         return prefix if prefix.proof == proof else None
 
     @classmethod
     def continued(cls, proof: str, length: int) -> "Prefix":
-        """Return the prefix as it was at the start of the block that `proof`, a proof of `length` bytes, lies in.
-        Raises ValueError."""
+        """Return the prefix at the start of the block that `proof`, of `length` bytes, ends in. Raises ValueError."""
         prefix = cls()
         prefix.length = length - length % BLOCK
         prefix._chain = bytes.fromhex(proof[:-DIGEST])
@@ -47,8 +46,8 @@ class Prefix:
         return prefix
 
     def ends_alike(self, fd: int, rest: bytes) -> bool:
-        """True if the file has the last block of what was fed, or all if there is little, and then `rest`. Raises
-        OSError."""
+        """Return True if the file has the last block that was fed, or everything if there is little, and then `rest`.
+        Raises OSError."""
         other = Prefix()
         if self.length > COMPARED_WHOLE:
             other.length, other._chain = self.length - self.length % BLOCK, self._chain
@@ -61,7 +60,7 @@ class Prefix:
 
     @property
     def proof(self) -> str:
-        """The proof, hexadecimal: the chain, so that it can be continued, and the hash of all."""
+        """The proof, hexadecimal: the chain, so that it can be continued, and the hash of everything."""
         return self._chain.hex() + self._block.hexdigest()
 
     def feed(self, data: bytes | memoryview) -> None:
@@ -77,7 +76,7 @@ class Prefix:
 
 @dataclass(frozen=True, slots=True)
 class ReadBytes:
-    """All bytes of a file that were read: `proof` is that of the first `length` of them, `rest` follows."""
+    """All bytes read from a file: `proof` covers the first `length` of them, `rest` follows."""
 
     proof: str
     length: int
@@ -85,13 +84,13 @@ class ReadBytes:
 
 
 class Trail:
-    """Gives proofs of what was read, for ascending offsets. Bytes behind the last of these offsets are kept, as many as
-    one read gives: a longer message leaves offsets before its end without a proof."""
+    """The proofs of what was read, for ascending offsets. Bytes after the last of these offsets are kept, up to one
+    read: a longer message leaves offsets before its end without a proof."""
 
     __slots__ = ("_chunks", "_kept", "_prefix")
 
     def __init__(self, prefix: Prefix | None) -> None:
-        """`prefix`: the prefix before the first byte that is read; None where it is unknown: no proofs then."""
+        """Take the `prefix` before the first byte that is read; None if it is unknown: no proofs then."""
         self._prefix = prefix
         self._chunks: list[memoryview] = []  # few; a deque for each of many files would take much memory
         self._kept = 0
@@ -105,25 +104,26 @@ class Trail:
             self._feed(self._prefix, len(self._chunks[0]))
 
     def proof_at(self, position: int) -> str:
-        """Return the proof of all bytes before `position`; empty where there is none."""
+        """Return the proof of all bytes before `position`; empty if there is none."""
         if self._prefix is None or not 0 <= position - self._prefix.length <= self._kept:
             return ""
         self._feed(self._prefix, position - self._prefix.length)
         return self._prefix.proof
 
     def ends_alike(self, fd: int) -> bool:
-        """True if the file still ends, up to where it was read, as it was read: as Prefix has it. Raises OSError."""
+        """Return True if the file still ends as it was read, up to where it was read (Prefix.ends_alike). Raises
+        OSError."""
         return self._prefix is None or self._prefix.ends_alike(fd, b"".join(self._chunks))
 
     @property
     def read_bytes(self) -> ReadBytes | None:
-        """Return what was read so far; None where there is no proof of it."""
+        """Return everything read so far; None without a proof."""
         if self._prefix is None:
             return None
         return ReadBytes(self._prefix.proof, self._prefix.length, b"".join(self._chunks))
 
     def go_back(self, position: int) -> None:
-        """Go back to an offset: the bytes behind it will be read again."""
+        """Go back to an offset: the bytes after it will be read again."""
         if self._prefix is not None and not self.proof_at(position):
             self._prefix = None
         self._chunks.clear()

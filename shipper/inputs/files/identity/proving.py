@@ -1,4 +1,4 @@
-"""Proves that a file has the bytes that were shipped of the file of an entry: every byte before the position."""
+"""Prove that a file has every byte that was shipped from an entry's file before the position."""
 
 import os
 
@@ -13,11 +13,11 @@ from log_shipper.shipper.reader.log_file import READ_SIZE
 
 class Proving:
     """The proof of one file. Each step reads some of the bytes, because other files wait for the same thread. A proven
-    file is read further through `file`, whose proofs `trail` gives. For an entry without a proof (taken over
-    from Filebeat) head and tail must suffice; it gets a proof then."""
+    file is read further through `file`, with its proofs in `trail`. For an entry without a proof (taken over from
+    Filebeat) head and tail must suffice; it then gets a proof."""
 
     def __init__(self, content: Content, state: FileState) -> None:
-        """Raises OSError."""
+        """Open the content. Raises OSError."""
         self._state = state
         self.trail = Trail(Prefix())
         cuts = (state.position, *(cut for cut in state.cuts if cut > state.position))
@@ -25,7 +25,7 @@ class Proving:
         self._fd = content.fd
 
     def step(self) -> bool:
-        """True if all is proven. Raises Disproved, OSError."""
+        """Read the next bytes. Return True if everything is proven. Raises Disproved, OSError."""
         position = self._state.position
         try:
             data = self.file.next()
@@ -47,7 +47,7 @@ class Proving:
 
 
 class SecondReading:
-    """Reads an open file once more, up to where it was read, and compares. Each step reads some of the bytes."""
+    """A second reading of an open file, up to where it was read, for comparison. Each step reads some of the bytes."""
 
     __slots__ = ("_expected", "_fd", "_prefix")
 
@@ -57,7 +57,7 @@ class SecondReading:
         self._prefix = Prefix()
 
     def step(self) -> bool:
-        """True if all bytes are as they were read. Raises Truncated, OSError."""
+        """Read the next bytes. Return True if all bytes are as they were read. Raises Truncated, OSError."""
         start, expected = self._prefix.length, self._expected
         data = os.pread(self._fd, min(READ_SIZE, expected.length - start), start)
         self._prefix.feed(data)
@@ -70,19 +70,20 @@ class SecondReading:
 
 
 def is_as_closed(state: FileState, opened: OpenedFile) -> bool:
-    """True if nothing happened to a file that this process closed, or if it was renamed, or has grown and ends as it
-    was read (rewrite_detector.py has the reasons). Raises OSError."""
+    """Return True if a file that this process closed is unchanged, was only renamed, or has grown and ends as it was
+    read (rewrite_detector.py has the reasons). Raises OSError."""
     if state.changed == opened.scanned.changed:
         return True
     if not opened.content.compressed and opened.size > state.size_seen:
-        return not state.proof or Prefix.of(opened.content.fd, state.proof, state.position) is not None
+        return not state.proof or Prefix.resume(opened.content.fd, state.proof, state.position) is not None
     size = state.compressed if opened.content.compressed else state.size_seen
     is_renamed = state.path != opened.scanned.path and state.changed != 0
     return is_renamed and (size, state.modified) == (opened.size, opened.modified)
 
 
 def must_be_proven(content: Content, state: FileState) -> bool:
-    """True unless nothing was read of the file, or it was not written to since its entry was made. Raises OSError."""
+    """Return False if nothing was read from the file, or it was not written to since its entry was made. Raises
+    OSError."""
     if not state.position:
         return False
     status = os.fstat(content.fd)

@@ -35,7 +35,7 @@ SECOND = 10**9
 
 
 class Relation(Enum):
-    """The evidence that a new file is the file of an entry, which no longer exists; the first that applies."""
+    """The evidence that a new file is the missing file of an entry; the first that applies."""
 
     SAME = auto()
     SAME_INODE = auto()
@@ -54,8 +54,8 @@ RESUMES = {
 
 
 def may_resume(state: FileState, opened: OpenedFile, original_id: str = "") -> bool:
-    """True if enough is seen for the file to resume from the entry, if its bytes prove it. `original_id`: that of
-    the file of which this one was suspected to be a copy."""
+    """Return True if there is evidence that the file may resume from the entry, if its bytes prove it. `original_id`:
+    the file of which it is a suspected copy."""
     seen = relation(state, opened, original_id)
     if state.ended is None or seen not in RESUMES[state.ended]:
         return False
@@ -73,8 +73,8 @@ def relation(state: FileState, opened: OpenedFile, original_id: str = "") -> Rel
 
 
 def _has_fingerprint(state: FileState, opened: OpenedFile) -> bool:
-    """True if the bytes that were shipped include those of the growing fingerprint of the file's input: the proof
-    compares them with the file's."""
+    """Return True if the shipped bytes include those of the growing fingerprint of the file's input: the proof compares
+    them with the file's."""
     identity = opened.spec.config.file_identity
     return identity.growing and state.position >= identity.offset + identity.length
 
@@ -96,14 +96,14 @@ def _relation(state: FileState, opened: OpenedFile, original_id: str) -> Relatio
 
 
 def _existed_since(opened: OpenedFile) -> int:
-    """Return the time since when the file or, for a .gz, its original has existed: gzip creates the .gz later, and
-    gives it the original's modification time."""
+    """Return the time since when the file or, for a .gz, its original has existed: gzip creates the .gz later, with the
+    original's modification time."""
     return opened.modified if opened.content.compressed else opened.birth or opened.modified
 
 
 def _same_time(state: FileState, opened: OpenedFile) -> bool:
-    """True if the modification times are equal: to the nanosecond, or to the second where a tool or a file system keeps
-    no more."""
+    """Return True if the modification times are equal: to the nanosecond, or to the second where a tool or file system
+    keeps no more."""
     if not state.modified:
         return False
     if not state.modified % SECOND or not opened.modified % SECOND:

@@ -46,12 +46,12 @@ SETTLED = 0.01  # seconds for which a time must have moved without the size
 
 
 class RewriteDetector:
-    """Used by the reading thread only."""
+    """The looks at one open file. Used by the reading thread only."""
 
     __slots__ = ("_clock", "_fd", "_name", "_proof", "_seen", "_since", "_unsettled")
 
     def __init__(self, content: Content, clock: Clock) -> None:
-        """Raises OSError."""
+        """Look at the file for the first time. Raises OSError."""
         self._clock = clock
         self._fd = content.fd
         opened = content.opened if isinstance(content, Plain) else None
@@ -62,12 +62,12 @@ class RewriteDetector:
         self._proof: SecondReading | None = None
 
     def is_as_seen(self, status: os.stat_result) -> bool:
-        """True if nothing has changed since the last look but the file's name."""
+        """Return True if at most the file's name has changed since the last look."""
         return self._is_seen(look_of(status))
 
     def confirm(self, file: RawFile, trail: Trail) -> bool:
-        """Look at the file; True if it still has what was read, so that it may be read further; False if that is not
-        known yet. Raises Truncated, OSError."""
+        """Look at the file. Return True if it still has what was read, so that it may be read further; False if that is
+        not known yet. Raises Truncated, OSError."""
         if self._proof is None:
             look = look_of(os.fstat(self._fd))
             if self._is_seen(look):
@@ -113,7 +113,7 @@ class RewriteDetector:
 
 
 def _name(fd: int) -> int:
-    """Return a hash of the file's name; 0 where /proc does not show it."""
+    """Return a hash of the file's name; 0 if /proc does not show it."""
     try:
         return hash(os.readlink(f"/proc/self/fd/{fd}"))
     except OSError:
@@ -121,6 +121,6 @@ def _name(fd: int) -> int:
 
 
 def _proof(fd: int, trail: Trail) -> SecondReading | None:
-    """None where nothing was proven so far: of an entry without a proof."""
+    """Return the proof so far; None for an entry without a proof."""
     read_bytes = trail.read_bytes
     return None if read_bytes is None else SecondReading(fd, read_bytes)

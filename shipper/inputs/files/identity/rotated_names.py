@@ -9,15 +9,15 @@ import re
 from collections.abc import Iterator
 
 NUMBERS = re.compile(r"(?:[._-]\d+)+$")
-BEFORE_EXTENSION = re.compile(r"(?:\.\d+|[._-]\d{4,})(?:[._-]\d+)*$")  # worker-1.log is no generation of worker.log
+BEFORE_EXTENSION = re.compile(r"(?:\.\d+|[._-]\d{4,})(?:[._-]\d+)*$")  # worker-1.log is not a generation of worker.log
 PART = re.compile(r"\d{4}[._-]\d\d[._-]\d\d|\d+")  # a date, or a number
 MAX_DIGITS = 3  # of a generation: a larger number is a date
 GENERATION = re.compile(rf"(?P<before>.+)\.(?P<number>\d{{1,{MAX_DIGITS}}})(?P<extension>\.[^.]*[^.\d][^.]*|)")
 
 
 def is_named_after(path: str, original: str) -> bool:
-    """True if rotation may have given this path to the file that was at `original`: as tools do that to a log (app.log)
-    or to an older generation of it (app.log.1). A tool may also add anything else behind the name (app.log.bak)."""
+    """Return True if rotation may have given this path to the file at `original`, a log (app.log) or an older
+    generation of it (app.log.1). A tool may also append anything else to the name (app.log.bak)."""
     if name_of(path).startswith(name_of(original)):
         return True
     (log, added), (original_log, original_added) = _split(path), _split(original)
@@ -25,32 +25,33 @@ def is_named_after(path: str, original: str) -> bool:
 
 
 def is_of_same_log(path: str, original: str) -> bool:
-    """True if the path may be that of a copy of the file at `original`, which may have been rotated itself since."""
+    """Return True if the path may be that of a copy of the file at `original`, which may have been rotated itself
+    since."""
     return name_of(path).startswith(name_of(original)) or log_of(path) == log_of(original)
 
 
 def was_rotated_before(path: str, original: str) -> bool:
-    """True if the file was a generation of its log already: rotation has moved app.log.1 to app.log.2.gz, or compressed
-    it (app.log.1.gz)."""
+    """Return True if the file was a generation of its log before: rotation moved app.log.1 to app.log.2.gz, or
+    compressed it (app.log.1.gz)."""
     (log, added), (original_log, original_added) = _split(path), _split(original)
     is_compressed = name_of(path) == f"{name_of(original)}.gz" and GENERATION.fullmatch(name_of(original)) is not None
     return is_compressed or (log == original_log and _is_older(added, original_added))
 
 
 def generation_of(path: str, log: str) -> int | None:
-    """Return the number of generations that the file is older than the one at `log`, if rotation counts them."""
+    """Return by how many generations the file is older than the one at `log`, if rotation counts them."""
     generation = GENERATION.fullmatch(name_of(path).removesuffix(".gz"))
     is_of_log = generation is not None and generation["before"] + generation["extension"] == name_of(log)
     return int(generation["number"]) if generation is not None and is_of_log else None
 
 
 def numbers_in(path: str) -> list[int]:
-    """Return the numbers that rotation has added to the name: those of a date, and others."""
+    """Return the numbers that rotation has added to the name: those of dates, and others."""
     return [int(digits) for part in _split(path)[1] for digits in re.findall(r"\d+", part)]
 
 
 def _is_older(added: list[str], younger: list[str]) -> bool:
-    """True if only the last part differs, and is the number of an older generation."""
+    """Return True if only the last part differs, and is the number of an older generation."""
     if not added or added[:-1] != younger[:-1] or len(added) != len(younger):
         return False
     is_generation = all(part.isdigit() and len(part) <= MAX_DIGITS for part in (added[-1], younger[-1]))
@@ -72,7 +73,7 @@ def _strip(name: str, pattern: re.Pattern[str]) -> tuple[str, str]:
 
 
 def log_of(path: str) -> str:
-    """Return the name without what rotation adds to it."""
+    """Return the name of the log, without the additions of rotation."""
     return _split(path)[0]
 
 
@@ -86,7 +87,7 @@ def _extension(name: str) -> str:
 
 
 def possible_names(path: str) -> list[str]:
-    """Return all beginnings of the file's name."""
+    """Return all prefixes of the file's name."""
     name = name_of(path)
     return [name[:end] for end in range(1, len(name) + 1)]
 

@@ -1,4 +1,4 @@
-"""Entries whose file is missing: a file that proves to be it resumes there (relation.py has the rules)."""
+"""Keep entries whose file is missing: a file that proves to be it resumes there (relation.py has the rules)."""
 
 from collections import Counter, defaultdict
 from collections.abc import Container, Hashable, Iterator
@@ -10,7 +10,7 @@ from log_shipper.shipper.inputs.files.identity.opened_file import OpenedFile
 from log_shipper.shipper.inputs.files.identity.relation import SECOND, Relation, may_resume, relation
 from log_shipper.shipper.inputs.files.identity.rotated_names import log_of, name_of, possible_names
 
-MAX_COMPARED = 16  # of the entries that a file may belong to: a file that is truncated every second leaves many
+MAX_COMPARED = 16  # candidate entries per file: a file that is truncated every second leaves many
 
 
 class UnclaimedEntries:
@@ -38,12 +38,12 @@ class UnclaimedEntries:
         return state
 
     def forget_refused(self, present: Container[FileKey]) -> None:
-        """After a scan, forget the refusals of missing files: they do not apply to the next file with that inode."""
+        """Forget the refusals of missing files after a scan: they do not apply to the next file with that inode."""
         for key in [key for key, refused in self._refused.items() if not refused or key not in present]:
             del self._refused[key]
 
     def of_inode(self, opened: OpenedFile) -> list[FileState]:
-        """Return the entries of which this is the very file, whatever its content."""
+        """Return the entries with the file's inode, whatever its content."""
         states = map(self.states.__getitem__, self._by.get((opened.spec.id, opened.scanned.inode[1]), ()))
         return [state for state in states if relation(state, opened) is Relation.SAME]
 
@@ -51,16 +51,15 @@ class UnclaimedEntries:
         """Note that the file was proven not to have the bytes that the entry remembers."""
         self._refused[key].add(file_id)
 
-    def any_followed(self, state: FileState) -> bool:
-        """True if another of these files was created later than that of the entry, and was at its path, too."""
+    def has_successor(self, state: FileState) -> bool:
+        """Return True if another of these files was at the path of the entry's file and is younger."""
         ids = self._by.get((state.input, ("name", name_of(state.path))), ())
         others = map(self.states.__getitem__, ids)
         return any(other.path == state.path and 0 < state.birth < other.birth for other in others)
 
     def match(self, opened: OpenedFile, original_id: str = "") -> FileState | None:
-        """Return the entry from which the file may resume, if its bytes prove that. Of several, prefer the entry
-        `original_id`, of the file that it was suspected to be a copy of, then the one that was read furthest. Raises
-        OSError."""
+        """Return the entry from which the file may resume, if its bytes prove that. Prefer the entry `original_id`, of
+        the file of which it is a suspected copy, then the one with the highest position. Raises OSError."""
         if not self.states:
             return None
         refused = self._refused.get(opened.key, set())
@@ -78,7 +77,7 @@ class UnclaimedEntries:
         return next((state for state in candidates[:MAX_COMPARED] if opened.content.matches(state)), None)
 
     def _heads(self, opened: OpenedFile) -> Iterator[Hashable]:
-        """Yield what a growing file begins with, in the lengths that entries have. Raises OSError."""
+        """Yield the head of a growing file, in the lengths that entries have. Raises OSError."""
         if opened.spec.config.file_identity.growing:
             for length in [length for length, entries in self._head_lengths.items() if entries and length]:
                 yield "head", opened.content.fingerprint(length)
@@ -106,13 +105,13 @@ def _seen(opened: OpenedFile) -> Iterator[Hashable]:
 
 
 def times_of(modified: int) -> Iterator[Hashable]:
-    """Yield the keys by which a file is found that has the same time of modification."""
+    """Yield the keys that find a file with the same modification time."""
     yield "modified", modified
     yield "second", modified // SECOND
 
 
 def times_seen(modified: int) -> Iterator[Hashable]:
-    """Yield the keys of `times_of` that a file with this time of modification may share with another one."""
+    """Yield the keys of `times_of` that a file with this modification time may share with another one."""
     if modified % SECOND:
         yield "modified", modified
         yield "modified", modified // SECOND * SECOND  # of a file whose time has whole seconds only

@@ -1,16 +1,15 @@
-"""Removes registry entries that were kept long enough: those without a file after a day, others by `clean_inactive`.
-A file that is there, and that no input names at present, counts as one: the container whose log it is may be started
-again after a week.
+"""Remove registry entries that were kept long enough: those without a file after a day, others by `clean_inactive`. An
+existing file that no input includes at present keeps its entry: its container may be started again after a week.
 
-Age is the wall clock minus `updated`, because no other clock survives a restart. Whatever that clock does, an entry is
-never taken for older than it is while the agent runs:
+Age is the wall clock minus `updated`, because no other clock survives a restart. Whatever that clock does, the agent
+never takes an entry for older than it is while it runs:
 
-- when the clock is set, `updated` of all entries moves along (forward), or to now if it would lie in the future (back);
+- when the clock is set, `updated` of all entries moves along (forward), or to now if it would be in the future (back);
 - nothing is removed for its age in the first minutes of the host: one that boots with a wrong clock has set it by then.
-  The time while the agent was stopped is as the clock shows; setting the clock during a restart counts as time.
+  For the time while the agent was stopped, the clock is trusted; setting it during a restart counts as time.
 
-However short files live, memory is bounded: of entries without a file the newest MAX_KEPT are kept, some 2 KB each. A
-copy of an older file is then a new file, and is shipped again.
+Memory is bounded however short files live: of entries without a file the newest MAX_KEPT are kept, some 2 KB each. A
+late copy of an older file is a new file, and is shipped again.
 """
 
 import logging
@@ -28,12 +27,12 @@ logger = logging.getLogger(__name__)
 
 NEVER = float("inf")
 CLEAN_EVERY = 60.0
-BOOT_TIME = 600.0  # seconds after the host was booted in which nothing is removed for its age
+BOOT_TIME = 600.0  # seconds after the host's boot in which nothing is removed for its age
 MAX_KEPT = 20_000
 
 
 class Cleaning:
-    """Used by the reading thread only. `inputs` by id."""
+    """The cleaning of the registry. Used by the reading thread only. `inputs` by id."""
 
     def __init__(
         self,
@@ -49,7 +48,7 @@ class Cleaning:
         self._inputs = inputs
         self._most = most
         self._warned = False
-        # Removed from the registry although the file exists: the time of the entry's last update, by id.
+        # Entries of existing files that were removed from the registry: their last update, by id.
         self._inactive: dict[str, float] = {}
         self._clocks = clock.time(), clock.monotonic()
         self.next_step = clock.monotonic() + CLEAN_EVERY
@@ -71,7 +70,9 @@ class Cleaning:
         self._clocks = wall, monotonic
         if abs(step) < CLEAN_EVERY:
             return
-        logger.warning("the clock was set by %+.0f s: the ages of the registry's entries are counted from now on", step)
+        logger.warning(
+            "the system clock was set by %+.0f s: the ages of registry entries now count from the current time", step
+        )
         for state in [*self._without_file(), *filter(self._inactive_after, self._entries.closed_entries.values())]:
             updated = min(state.updated + max(step, 0.0), wall)
             if updated != state.updated:
@@ -84,8 +85,8 @@ class Cleaning:
         if not self._warned:
             self._warned = True
             logger.warning(
-                "more than %d files ended within a day: the entries of the oldest are forgotten, and a copy of one that"
-                " comes later is shipped again",
+                "more than %d files ended within a day: the oldest entries are removed from the registry, and late "
+                "copies of those files are shipped again",
                 self._most,
             )
         kept.sort(key=lambda state: state.updated)
@@ -93,8 +94,8 @@ class Cleaning:
             self._forget(state)
 
     def _forget_old(self) -> None:
-        """Remove old entries. That of an existing file is removed from the registry only, and kept in memory: while the
-        agent runs, no line of it is read twice."""
+        """Remove old entries. That of an existing file is removed from the registry only and kept in memory: while the
+        agent runs, none of its lines is read twice."""
         now = self._clock.time()
         for state in self._without_file():
             if self._kept_for(state) < now - state.updated:
@@ -110,8 +111,8 @@ class Cleaning:
         self._inactive = old
 
     def _kept_for(self, state: FileState) -> float:
-        """Return the seconds for which an entry is kept: after its file has ended by `clean_removed`; if that is
-        forever, and while the file exists, by `clean_inactive`."""
+        """Return the seconds for which an entry is kept: `clean_removed` after its file has ended; if that is forever,
+        or the file exists, `clean_inactive`."""
         if state.ended is not None and state.ttl >= 0:
             return state.ttl
         return self._inactive_after(state) or NEVER
@@ -121,7 +122,7 @@ class Cleaning:
         return [*self._entries.unclaimed.states.values(), *closed_entries]
 
     def _forget(self, state: FileState) -> None:
-        self._entries.take_out(state)
+        self._entries.forget(state)
         self._registrar.remove(state.id)
 
     def _inactive_after(self, state: FileState) -> float:
@@ -130,7 +131,7 @@ class Cleaning:
 
 
 def _is_there(state: FileState) -> bool:
-    """True if an entry's file only left the paths of the inputs."""
+    """Return True if the entry's file exists, but has left the paths of the inputs."""
     if state.ended != MISSING:
         return False
     try:

@@ -1,9 +1,8 @@
-"""Looks at open files that may be closed, and closes those that `after` (transitions.py) decides to close. It works on
-the open descriptors, so it needs no scan.
+"""Close open files, as `next_state` (transitions.py) decides. It works on open descriptors, so it needs no scan.
 
-Closing loses nothing that could still be read: a file is closed when its end was read and acknowledged. Only a deleted
-file may be given up earlier, because its open descriptor keeps its space on disk: by `close.reader.after_interval` and
-`close.removed.max_bytes`. What is given up is counted and logged.
+Closing loses nothing: a file is closed when it is read to its end and acknowledged. Only a deleted file may be closed
+earlier, because its open descriptor keeps its disk space: by `close.reader.after_interval` and
+`close.removed.max_bytes`. Such a loss is counted and logged.
 """
 
 import heapq
@@ -13,11 +12,19 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from itertools import count
 
 from log_shipper.runtime.logs.folding import EACH
-from log_shipper.shipper.inputs.base import SourceContext, each
+from log_shipper.shipper.inputs.base import SourceContext, with_progress
 from log_shipper.shipper.inputs.files.discovery.spec import InputSpec
 from log_shipper.shipper.inputs.files.discovery.watch import Watcher
 from log_shipper.shipper.inputs.files.lifecycle.open_files import OpenFiles
-from log_shipper.shipper.inputs.files.lifecycle.transitions import Effect, Event, Looked, Next, To, after, is_over_time
+from log_shipper.shipper.inputs.files.lifecycle.transitions import (
+    Effect,
+    Event,
+    Next,
+    Observed,
+    To,
+    is_over_time,
+    next_state,
+)
 from log_shipper.shipper.inputs.files.reading.harvester import Harvester
 from log_shipper.shipper.inputs.files.reading.rotation_links import is_read_on
 from log_shipper.shipper.options.model import CloseConfig
@@ -26,11 +33,12 @@ logger = logging.getLogger(__name__)
 
 NEVER = float("inf")
 SOON = 0.02  # seconds between two checks of files that are about to be closed
-SPARE_TIMES = 1000  # of closed files that may be in the heap, and a fourth more
+SPARE_TIMES = 1000  # closed files that the heap may contain, plus a quarter
 
 
 class Closer:
-    """Used by the reading thread only. `wanted` returns how many files of each input wait to be opened."""
+    """The closing of files. Used by the reading thread only. `wanted` returns how many files of each input wait to be
+    opened."""
 
     def __init__(
         self,
@@ -52,15 +60,15 @@ class Closer:
         self._once = context.once
         self._progressed = context.pulse.beat
         self._pipeline = context.pipeline
-        self._timed: list[tuple[float, int, Harvester]] = []  # a heap: when to check which file
+        self._timed: list[tuple[float, int, Harvester]] = []  # a heap of files by the time of their next check
         self._max_timed = SPARE_TIMES
         self._number = count()  # harvesters cannot be compared
-        self._refused: dict[Harvester, None] = {}  # could not be closed when they were to be
+        self._refused: dict[Harvester, None] = {}  # could not be closed when they should have been
         self._next_check = 0.0
         self._next_round = NEVER
         self._interval = NEVER
 
-    def learn(self, specs: Iterable[InputSpec]) -> None:
+    def update_rules(self, specs: Iterable[InputSpec]) -> None:
         self._rules |= {spec.id: spec.config.close for spec in specs}
         self._interval = min((rules.on_state_change.check_interval for rules in self._rules.values()), default=NEVER)
         self._next_round = min(self._next_round, self._clock.monotonic() + self._interval)
@@ -84,7 +92,7 @@ class Closer:
             unwatched = [
                 h for h in self._open_files.running.values() if not (h.is_removed or self._watcher.is_watched(h.key))
             ]
-            for harvester in each(unwatched, self._progressed):
+            for harvester in with_progress(unwatched, self._progressed):
                 self._open_files.look_for_removal(harvester)  # no event shows it
             refused, self._refused = self._refused, {}
             for harvester in refused:
@@ -95,14 +103,14 @@ class Closer:
             self._progressed()
         if now >= self._next_check and self._has_work:
             self._next_check = now + SOON
-            for harvester in each(self._idle.take_changed(), self._progressed):
+            for harvester in with_progress(self._idle.take_changed(), self._progressed):
                 self._decide(harvester, now)
             self._make_room(now)
         if now >= self._removed.next_look:
             self._keep_budgets(self._removed.look())
 
     def _make_room(self, now: float) -> None:
-        """Close idle files for those that wait to be opened."""
+        """Close idle files in favour of those that wait to be opened."""
         for input_id, wanted in self._wanted().items():
             idle = self._idle.take_idle(input_id)
             while wanted and (harvester := next(idle, None)) is not None:
@@ -115,7 +123,7 @@ class Closer:
 
     @property
     def next_step(self) -> float:
-        """Monotonic time at which `step` has something to do."""
+        """Monotonic time of the next step."""
         timed = self._timed[0][0] if self._timed else NEVER
         soon = self._next_check if self._has_work else NEVER
         return min(self._next_round, timed, self._removed.next_look, soon)
@@ -133,21 +141,21 @@ class Closer:
             self._schedule(harvester, now + rules.on_state_change.check_interval)
 
     def _decide(self, harvester: Harvester, now: float, *, wanted: bool = False) -> bool:
-        """Close the file if an option requires it; True if it stays open. `wanted`: another file waits for its
+        """Close the file if an option requires it. Return True if it stays open. `wanted`: another file waits for its
         place."""
         if self._open_files.running.get(harvester.key) is not harvester:
             return False
         if not (harvester.settled or harvester.is_removed):
-            return True  # as the table has it; mostly it is asked once before all is acknowledged
+            return True  # as in the table; mostly it is asked once before all is acknowledged
         seen = self._look(harvester, now, wanted=wanted)
-        decided = after(seen)
+        decided = next_state(seen)
         if decided.to is not To.READING:
             try:
                 status = self._look_closely(harvester, seen)
             except OSError:
                 self._open_files.wake(harvester)  # its read reports it
                 return True
-            decided = after(seen)
+            decided = next_state(seen)
             if decided.to is not To.READING:
                 self._close(harvester, decided, status)
                 return False
@@ -157,9 +165,9 @@ class Closer:
             self._refused[harvester] = None
         return True
 
-    def _look(self, harvester: Harvester, now: float, *, wanted: bool) -> Looked:
+    def _look(self, harvester: Harvester, now: float, *, wanted: bool) -> Observed:
         deadline = harvester.message_deadline
-        return Looked(
+        return Observed(
             rules=self._rules_of(harvester),
             idle_for=now - harvester.schedule.read_at,
             open_for=now - harvester.opened_at,
@@ -176,8 +184,8 @@ class Closer:
             wanted=wanted,
         )
 
-    def _look_closely(self, harvester: Harvester, seen: Looked) -> os.stat_result:
-        """Look at the file itself, which is to be closed. It is watched first, so that no later write is missed."""
+    def _look_closely(self, harvester: Harvester, seen: Observed) -> os.stat_result:
+        """Inspect a file that is about to be closed. It is watched first, so that no later write is missed."""
         if not seen.is_removed:
             self._open_files.watch(harvester)
         status = harvester.status()
@@ -202,8 +210,8 @@ class Closer:
         if lost > 0:
             self._metrics.bytes_lost += lost
             logger.warning(
-                "%s (file id %s) was removed; its last %d bytes, from offset %d on, were not a complete message and "
-                "are lost",
+                "%s (file id %s) was removed; its last %d bytes, from offset %d, are an incomplete message and are "
+                "lost",
                 harvester.state.path,
                 harvester.state.id,
                 lost,
@@ -212,34 +220,31 @@ class Closer:
             )
 
     def _keep_budgets(self, grown: Iterable[str]) -> None:
-        """Give up deleted files: all of those on a file system that is full, and those beyond the budget of an input,
-        where they take more space than before."""
-        for harvester in (
-            self._removed.on_devices(devices_over_flood_mark)
-            if (devices_over_flood_mark := self._pipeline.devices_over_flood_mark)
-            else ()
-        ):
-            self._give_up(harvester, after(Event.OVER_BUDGET)._replace(why="queue.disk.watermark.flood"))
+        """Close deleted files before their end: all on a file system that is full, and those beyond the budget of an
+        input whose deleted files have grown."""
+        flooded = self._pipeline.devices_over_flood_mark
+        for harvester in self._removed.on_devices(flooded) if flooded else ():
+            self._give_up(harvester, next_state(Event.OVER_BUDGET)._replace(why="queue.disk.watermark.flood"))
         for input_id in grown:
             self._keep_budget(input_id)
 
     def _keep_budget(self, input_id: str) -> None:
         budget = self._rules[input_id].removed.max_bytes
         for harvester in self._removed.beyond(input_id, budget) if budget else ():
-            self._give_up(harvester, after(Event.OVER_BUDGET)._replace(why="close.removed.max_bytes"))
+            self._give_up(harvester, next_state(Event.OVER_BUDGET)._replace(why="close.removed.max_bytes"))
 
     def stop(self) -> None:
-        """Count and log what is lost of deleted files because the agent is stopped: only their open descriptors reached
-        it. What was sent and is not acknowledged may have been delivered."""
+        """Count and log the loss of deleted files at a stop: only their open descriptors reach them. Data in flight may
+        have been delivered."""
         for harvester in [removed for removed in self._removed if removed.is_proven]:
             position, size = harvester.state.position, max(harvester.content.size, harvester.offset)
-            self._open_files.leave(harvester, after(Event.STOPPED_REMOVED))
+            self._open_files.leave(harvester, next_state(Event.STOPPED_REMOVED))
             self._open_files.note_reported(harvester)
             if size > position:
                 self._metrics.bytes_lost += size - position
                 logger.warning(
-                    "%s (file id %s) was removed before all of it was acknowledged, and the agent stops: %d bytes, "
-                    "from offset %d to %d, are lost",
+                    "%s (file id %s) was removed before all of it was acknowledged, and the agent is stopping: %d "
+                    "bytes, from offset %d to %d, are lost",
                     harvester.state.path,
                     harvester.state.id,
                     size - position,
@@ -253,8 +258,8 @@ class Closer:
         lost = max(size - harvester.offset, 0)
         self._metrics.bytes_lost += lost
         logger.warning(
-            "%s (file id %s) was removed and is given up (%s): %d bytes, from offset %d to %d, were not read; its "
-            "space on disk is free now",
+            "%s (file id %s) was removed and is closed before its end (%s): %d bytes, from offset %d to %d, were "
+            "not read; its disk space is released",
             harvester.state.path,
             harvester.state.id,
             decided.why,
@@ -269,7 +274,7 @@ class Closer:
         return self._rules[harvester.source.input_id]
 
     def _schedule(self, harvester: Harvester, when: float) -> None:
-        if len(self._timed) > self._max_timed:  # some are of files that were closed, which would take memory
+        if len(self._timed) > self._max_timed:  # some belong to closed files, which would take memory
             self._timed = [item for item in self._timed if item[2].is_open]
             heapq.heapify(self._timed)
             self._max_timed = len(self._timed) * 5 // 4 + SPARE_TIMES

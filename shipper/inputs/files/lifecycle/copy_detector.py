@@ -1,11 +1,11 @@
-"""Detects new files that may be copies of another file, before that original is truncated or removed.
+"""Detect new files that may be copies of another file, before that original is truncated or removed.
 
-copytruncate and gzip write a second file beside the first, and only then empty or remove the first. An agent that
-learns of new files within milliseconds sees both at once; taken for a file of its own, the second would be shipped
-again. So a new file whose name and bytes look like those of another is a suspected copy: it waits, and is compared
-with the other. If its original ends, it resumes there (relation.py). If it gets bytes of its own, is deleted, or does
-not change for some seconds, it is a file like any other. It waits longer only while its original is ending, or was
-rewritten, which is about to be noticed; an output that is blocked can prolong both.
+copytruncate and gzip write a second file beside the first, and only then truncate or remove the first. An agent that
+learns of new files within milliseconds sees both at once; taken for a file of its own, the copy would be shipped again.
+So a new file whose name and bytes look like those of another is a suspected copy: it waits, and is compared with the
+other. If its original ends, it resumes there (relation.py). If it gets bytes of its own, is deleted, or does not change
+for some seconds, it is a file like any other. It waits longer only while its original is ending, or was rewritten,
+which is about to be noticed; a blocked output can prolong both.
 """
 
 import os
@@ -25,11 +25,11 @@ from log_shipper.shipper.inputs.files.identity.unclaimed import UnclaimedEntries
 from log_shipper.shipper.inputs.files.lifecycle.files import NEVER, Suspected
 from log_shipper.shipper.inputs.files.lifecycle.open_files import OpenFiles
 
-GRACE = 5.0  # seconds without growth after which a suspected copy is taken for a file of its own
-# Of a machine that stood still or was suspended meanwhile, the program that copies stood still as well: a look that
-# comes so many seconds late is followed by another one after as many.
+GRACE = 5.0  # seconds without growth after which a suspected copy counts as a file of its own
+# On a host that was suspended, the copying program was suspended as well: a check that is late by this many seconds is
+# repeated after as many.
 LATE = 1.0
-MAX_SUSPECTS = 64  # their descriptors are open; that many copies at once are taken for files of their own
+MAX_SUSPECTS = 64  # they keep descriptors open; further copies count as files of their own
 COMPARED_AT_ONCE = 4 * 1024 * 1024
 UNKNOWN = "?"  # a proof that is not known yet
 COMPARE_AGAIN = 0.01  # seconds until the next part of a large file is compared
@@ -40,16 +40,17 @@ FilesAt = Callable[[str, str], Iterable[FileKey]]
 
 
 class CopyDetector:
-    """Used by the reading thread only."""
+    """The suspected copies. Used by the reading thread only."""
 
     def __init__(self, clock: Clock, open_files: OpenFiles) -> None:
         self._clock = clock
         self._open_files = open_files
         self._files = open_files.files
-        self.suspects = open_files.files.suspects  # its index, which `change` keeps
+        self.suspects = open_files.files.suspects  # its index, kept by `change`
 
     def must_wait(self, opened: OpenedFile, files_at: FilesAt) -> bool:
-        """True if the file is a suspected copy and must wait; if not, the caller must `drop` it. Raises OSError."""
+        """Return True if the file is a suspected copy and must wait; if not, the caller must `drop` it. Raises
+        OSError."""
         known = self.suspects.get(opened.key)
         suspicion = self._suspicion(opened, files_at)
         if suspicion is None or (known is None and len(self.suspects) >= MAX_SUSPECTS):
@@ -77,15 +78,15 @@ class CopyDetector:
         return is_ending or (now - known.since < GRACE and os.fstat(opened.content.fd).st_nlink > 0)
 
     def copied_to(self, state: FileState, key: FileKey, size: int) -> int:
-        """Return how many of this file's first `size` bytes a suspected copy has; 0 without one. A compressed one is
-        taken to have all: its size does not show it. Raises OSError."""
+        """Return how many of this file's first `size` bytes a suspected copy has; 0 if there is none. A compressed copy
+        counts as complete: its size does not show it. Raises OSError."""
         copies = [suspect.opened.content for suspect in self.suspects.values() if suspect.original == key]
         sizes = [size if copy.compressed else os.fstat(copy.fd).st_size for copy in copies if copy.matches(state)]
         return min(max(sizes, default=0), size)
 
     def inherit(self, successors: Mapping[FileKey, FileKey]) -> set[FileKey]:
-        """Replace originals whose entry another file took over by that file, and return the suspects concerned: they
-        look like the successor now."""
+        """Replace originals whose entry another file took over by that file. Return the suspects concerned: they
+        resemble the successor now."""
         inheriting = {key for key, suspect in self.suspects.items() if suspect.original in successors}
         for key in inheriting:
             self.suspects[key].original = successors[self.suspects[key].original]
@@ -95,8 +96,8 @@ class CopyDetector:
         return self.suspects[key].original_id if key in self.suspects else ""
 
     def shipped_of(self, opened: OpenedFile, unclaimed: UnclaimedEntries) -> Prefix | None:
-        """Return the whole content of a copy that lacks only the last lines of its original, which were read from the
-        original: what was compared while the original was whole. None for any other file."""
+        """Return the content of a copy that lacks only the last lines of its original, which were read from the
+        original: as compared while the original was whole. None for any other file."""
         suspect = self.suspects.get(opened.key)
         if suspect is None or opened.content.compressed or suspect.shipped.length != opened.size:
             return None
@@ -107,7 +108,7 @@ class CopyDetector:
 
     @property
     def next_check(self) -> float:
-        """Monotonic time at which a suspected copy must be checked again."""
+        """Monotonic time of the next check of a suspected copy."""
         if not self.suspects:
             return NEVER
         due = (min(suspect.since + GRACE, suspect.compare_at) for suspect in self.suspects.values())
@@ -124,7 +125,7 @@ class CopyDetector:
         return current
 
     def hand_over(self, removed: Container[str], specs: Mapping[str, InputSpec]) -> None:
-        """Give the suspects of the `removed` inputs to those that have the same ids now: `specs` by id. A suspect of no
+        """Give the suspects of the `removed` inputs to those with the same ids now: `specs` by id. A suspect without an
         input is closed."""
         for key, suspect in list(self.suspects.items()):
             if suspect.opened.spec.id not in removed:
@@ -137,7 +138,7 @@ class CopyDetector:
                 suspect.opened = replace(suspect.opened, spec=spec)
 
     def drop(self, key: FileKey) -> None:
-        """Forget a suspect, because it is known now what it is; its descriptor stays the caller's."""
+        """Forget a decided suspect; its descriptor belongs to the caller."""
         if key in self.suspects:
             self._files.change(key, None)
 
@@ -147,7 +148,7 @@ class CopyDetector:
             os.close(suspect.opened.content.fd)
 
     def _suspicion(self, opened: OpenedFile, files_at: FilesAt) -> tuple[FileKey, str] | None:
-        """Return the original and its file id, empty where it is not known yet: of an original that is a suspected copy
+        """Return the original and its file id, empty if it is not known yet: of an original that is a suspected copy
         itself. Raises OSError."""
         known = self.suspects.get(opened.key)
         files = self._open_files
@@ -168,8 +169,8 @@ class CopyDetector:
         return None
 
     def _is_like_known(self, known: Suspected, opened: OpenedFile) -> bool:
-        """True if the file looks like its original, or was equal to it until that was rewritten: it may lack the last
-        lines, which were read from the original."""
+        """Return True if the file resembles its original, or was equal to it until that was rewritten: it may lack the
+        last lines, which were read from the original."""
         state = self._open_files.state_of(known.original)
         if state is None:
             return False
@@ -179,8 +180,8 @@ class CopyDetector:
         )
 
     def _looks_like(self, opened: OpenedFile, path: str, key: FileKey) -> bool:
-        """True if all bytes equal those of the file `key`, judged by head and tail, or equalled them until that file
-        was rewritten."""
+        """Return True if all bytes equal those of the file `key`, judged by head and tail, or did until that file was
+        rewritten."""
         if opened.content.fingerprint()[0] == 0:
             return True  # cp and gzip create the copy before they fill it
         state = self._open_files.state_of(key)
@@ -191,12 +192,12 @@ class CopyDetector:
             return original is not None and begins_as(original, opened.content, opened.size)
 
     def _is_rewritten(self, key: FileKey) -> bool:
-        """True if the file no longer has the bytes that were read of it. While it is not read, its harvester may notice
-        that late."""
+        """Return True if the file no longer has the bytes that were read. While it is not read, its harvester may
+        notice that late."""
         return self._is_as_it_was(key) is False
 
     def _is_as_it_was(self, key: FileKey) -> bool | None:
-        """True if the file still has the bytes that were read of it. None where the file is unknown, or is neither open
+        """Return True if the file still has the bytes that were read; None if the file is unknown, or is neither open
         nor at its path: it may just have been renamed."""
         harvester = self._files.running.get(key)
         if harvester is not None:
@@ -208,7 +209,7 @@ class CopyDetector:
             return original.matches(state) if original is not None else None
 
     def _compare(self, suspect: Suspected) -> bool:
-        """Compare the next part with the original. False if they differ."""
+        """Compare the next part with the original. Return False if they differ."""
         state = self._open_files.state_of(suspect.original)
         if state is None or suspect.opened.content.compressed:
             return True
@@ -227,8 +228,8 @@ class CopyDetector:
 
     @contextmanager
     def _original(self, path: str, key: FileKey) -> Iterator[Plain | None]:
-        """Yield the file with this key: by its own descriptor if it is open, wherever it was moved, else what is at the
-        path; None if that is another file."""
+        """Yield the file with this key: by its own descriptor if it is open, wherever it was moved, else the file at
+        the path; None if that is another one."""
         fd = self._open_files.descriptor_of(key)
         if fd is not None:
             yield Plain(fd)
@@ -238,7 +239,7 @@ class CopyDetector:
 
 
 def _settled(state: FileState) -> FileState:
-    """Return the state that the file may have once all that was read is acknowledged, for a first suspicion."""
+    """Return the state that the file may have once everything read is acknowledged, for a first suspicion."""
     tail = state.tail_hash if state.position else ""
     return replace(state, position=max(state.position, 1), tail_hash=tail, proof=UNKNOWN)
 

@@ -1,11 +1,11 @@
-"""Implements `delete.enabled`: removes a file once all of it is acknowledged and saved, and `delete.grace_period` is
+"""Implement `delete.enabled`: remove a file once all of it is acknowledged and saved, and `delete.grace_period` is
 over.
 
-Where several inputs read a file, it stays until all of them have.
+A file that several inputs read stays until all of them have read it.
 
-A file cannot be checked and removed in one step. So it gets another name first, which nobody else uses: if that is not
-the file that was checked, because a rotation came in between, it gets its name back. And it stays open while it is
-removed and is checked once more: what was written in between is read through that descriptor.
+A file cannot be checked and removed in one step. So it is first renamed to a unique name: if that is not the file that
+was checked, because a rotation came in between, its name is restored. It stays open while it is removed and is checked
+once more: what was written in between is read through that descriptor.
 """
 
 import heapq
@@ -30,7 +30,7 @@ from log_shipper.shipper.options.model import DeleteConfig
 logger = logging.getLogger(__name__)
 
 RETRY_AFTER = 60.0  # seconds
-OTHERS_AFTER = 1.0  # seconds between two looks whether other inputs have read the file
+OTHERS_AFTER = 1.0  # seconds between two checks for other inputs that read the file
 ASIDE = ".shipper-deleting-"  # and the file's id
 ReadOn = Callable[[int, FileState], bool]
 AFTER = ("compression", "close.reader.on_eof", "close.on_state_change.inactive")
@@ -44,9 +44,10 @@ class PendingDeletion:
 
 
 class Deletions:
-    """Used by the reading thread only.
+    """The planned deletions. Used by the reading thread only.
 
-    `is_read_by_all` is true of a file of an input, as it is now, that no other input has to read yet."""
+    `is_read_by_all` is true of a file of an input, as it is now, that no other input has yet to read.
+    """
 
     def __init__(
         self,
@@ -66,25 +67,26 @@ class Deletions:
         self._due: list[tuple[float, int, PendingDeletion]] = []
         self._number = count()
 
-    def learn(self, specs: Iterable[InputSpec]) -> None:
+    def update_rules(self, specs: Iterable[InputSpec]) -> None:
         self._rules |= {spec.id: spec.config.delete for spec in specs}
 
     def keep(self, input_ids: Container[str]) -> None:
         self._rules = {input_id: rules for input_id, rules in self._rules.items() if input_id in input_ids}
 
     def closed(self, harvester: Harvester, why: str) -> None:
-        """`why`: the option that closed it."""
+        """Plan the deletion of a file that was closed. `why`: the option that closed it."""
         delete = self._rules[harvester.source.input_id]
         if why in AFTER and delete.enabled:
             self.plan(harvester.state, delete.grace_period)
 
     def plan(self, state: FileState, grace: float) -> None:
-        """Plan the deletion of a file that was closed at its end. Whether it has new data is checked when it is due."""
+        """Plan the deletion of a file that was closed at its end. It is checked for new data when the deletion is
+        due."""
         self._put(PendingDeletion(state, grace), grace)
 
     def step(self, read_on: ReadOn) -> None:
-        """Delete what is due. `read_on` reads what a file that has no name any more has beyond its state; it returns
-        False where no input wants that, and may raise OSError. The descriptor stays the caller's."""
+        """Delete the due files. `read_on` reads the new data of a nameless file; it returns False if no input includes
+        it, and may raise OSError. The descriptor belongs to the caller."""
         while self._due and self._due[0][0] <= self._clock.monotonic():
             self._take_turn(heapq.heappop(self._due)[2], read_on)
 
@@ -94,7 +96,7 @@ class Deletions:
 
     def _take_turn(self, deletion: PendingDeletion, read_on: ReadOn) -> None:
         with opened_plain(deletion.state.path, os.O_NOFOLLOW) as file:
-            # Our own renaming changes the time of change: only at first it shows that nothing happened to the file.
+            # Our own renaming changes the time of change: it proves an unchanged file only at first.
             if file is None or not _is_read(file, deletion.state, as_closed=deletion.saved is None):
                 return  # it was removed or moved, or may have new data: then it is planned again when it is closed
             scanned = ScannedFile.of(deletion.state.path, os.fstat(file.fd))
@@ -102,7 +104,7 @@ class Deletions:
                 self._put(deletion, OTHERS_AFTER)
                 return
             if deletion.saved is None:
-                # The position must be on disk first: a crash could lose what was read of the file.
+                # The position must be on disk first: otherwise a crash could lose it.
                 deletion.saved = self._registrar.save([deletion.state])
             if deletion.saved.done:
                 self._delete(deletion, file, read_on)
@@ -116,19 +118,19 @@ class Deletions:
                 return  # it was moved
         except OSError as error:
             logger.warning(
-                "%s: cannot be deleted (delete.enabled): %s; trying again in %d s",
+                "%s: cannot be deleted (delete.enabled): %s; retrying in %d s",
                 state.path,
                 error.strerror,
                 RETRY_AFTER,
             )
             self._put(deletion, RETRY_AFTER)
             return
-        logger.info("%s (file id %s): all of it is acknowledged; deleted", state.path, state.id)
+        logger.info("%s (file id %s): deleted; all of it was acknowledged", state.path, state.id)
         if not _is_read(file, state):
             self._rescue(file.fd, state, read_on)
 
     def _remove(self, state: FileState) -> bool:
-        """Return False if another file is at the path, which keeps its name. Raises OSError."""
+        """Remove the file. Return False if another file is at the path, which keeps its name. Raises OSError."""
         aside = os.path.join(os.path.dirname(state.path), f"{ASIDE}{state.id}")
         self.rename(state.path, aside)
         try:
@@ -148,15 +150,15 @@ class Deletions:
         try:
             if read_on(fd, state):
                 logger.info(
-                    "%s (file id %s): was written to while it was deleted; that is read now", state.path, state.id
+                    "%s (file id %s): was written to during its deletion; reading the new data", state.path, state.id
                 )
                 return
-            why = "it belongs to no input any more"
+            why = "it no longer belongs to an input"
         except OSError as error:
             why = f"it cannot be read: {error.strerror}"
         self._metrics.bytes_lost += max(size - state.position, 0)
         logger.error(
-            "%s (file id %s): was written to while it was deleted, and %s: what lies beyond offset %d of %d is lost",
+            "%s (file id %s): was written to during its deletion, and %s: the data from offset %d to %d is lost",
             state.path,
             state.id,
             why,
@@ -170,14 +172,14 @@ class Deletions:
 
 
 def _put_back(aside: str, path: str) -> None:
-    """Give a file its name back, unless that is taken by now."""
+    """Restore a file's name, unless it is taken by now."""
     try:
         os.link(aside, path, follow_symlinks=False)
         os.unlink(aside)
     except OSError as error:
         logger.error(
-            "%s: cannot get its name back (delete.enabled): %s; it is %s now. Nothing of it is lost; rename it if the "
-            "paths of its input do not match that name",
+            "%s: could not restore its original name (delete.enabled): %s; it is now %s. No data is lost; rename it "
+            "if the paths of its input do not match the new name",
             path,
             error.strerror,
             aside,
@@ -186,8 +188,8 @@ def _put_back(aside: str, path: str) -> None:
 
 
 def _is_read(file: Plain, state: FileState, *, as_closed: bool = False) -> bool:
-    """True if the file has the bytes that were read, and no others. `as_closed`: and nothing at all happened to it
-    since it was closed."""
+    """Return True if the file has exactly the bytes that were read. `as_closed`: and did not change at all since it was
+    closed."""
     try:
         status = os.fstat(file.fd)
         if (status.st_dev, status.st_ino, status.st_mtime_ns) != (state.device, state.inode, state.modified):
@@ -196,7 +198,7 @@ def _is_read(file: Plain, state: FileState, *, as_closed: bool = False) -> bool:
             return False
         if state.compressed:
             return status.st_size == state.compressed
-        # Behind the position may be NULs, which are not content.
+        # After the position may be NULs, which are not content.
         is_at_end = status.st_size == state.position or status.st_size > state.position >= file.size
         return is_at_end and file.matches(state)
     except OSError:

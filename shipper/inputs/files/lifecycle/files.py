@@ -1,6 +1,6 @@
-"""The files that are known, by key, each with one state.
+"""Keep the known files, by key, each with one state.
 
-What is not a field of a file or of its state is an index of them, which `Files.change` alone keeps.
+Everything that is not a field of a file or its state is an index, kept by `Files.change` alone.
 """
 
 import os
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from log_shipper.shipper.inputs.files.discovery.scanner import ScannedFile
 from log_shipper.shipper.inputs.files.discovery.spec import Candidate, FileKey
-from log_shipper.shipper.inputs.files.identity.missing_files import Identified
+from log_shipper.shipper.inputs.files.identity.missing_files import FileIdentity
 from log_shipper.shipper.inputs.files.identity.opened_file import OpenedFile
 from log_shipper.shipper.inputs.files.identity.prefix import Prefix
 from log_shipper.shipper.inputs.files.reading.harvester import Harvester
@@ -20,19 +20,20 @@ NEVER = float("inf")
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """It was closed and has not ended: it is opened again when it has new data. `seen` is what it was when it was
-    closed, `surveyed` what the survey had of it: the same object means that the file was not inspected since."""
+    """A closed file that has not ended: it is opened again when it has new data. `seen`: its status when it was closed;
+    `surveyed`: the survey's object, which is the same if the file was not inspected since."""
 
     seen: ScannedFile
     surveyed: ScannedFile | None = None
 
     @classmethod
     def of(cls, path: str, status: os.stat_result, candidate: Candidate | None) -> "Closed":
-        """`candidate`: what the survey has of the file."""
+        """Return the state of a file that is closed now. `candidate`: the survey's object."""
         return cls(ScannedFile.of(path, status), candidate.file if candidate is not None else None)
 
     def has_new_data(self, scanned: ScannedFile) -> bool:
-        """True if the file has changed. Its time of change counts too: another one may have its inode, size and age."""
+        """Return True if the file has changed. Its time of change counts too: another file may have its inode, size and
+        age."""
         if scanned is self.surveyed:
             return False
         seen = self.seen
@@ -41,7 +42,7 @@ class Closed:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """It is opened as soon as there is a place. `was`: what it was closed as, if it was read before."""
+    """A file that is opened as soon as there is a place. `was`: its closed state, if it was read before."""
 
     candidate: Candidate
     was: Closed | None
@@ -49,9 +50,9 @@ class Waiting:
 
 @dataclass(slots=True)
 class Suspected:
-    """It waits because it may be a copy (copy_detector.py). It had grown to `size` when that was last seen, at `since`.
-    `original_id` is the file id that the original has; an earlier life of that file is not the original. `shipped` is
-    the part of its content that was found equal to the original's."""
+    """A suspected copy (copy_detector.py). It had grown to `size` when that was last seen, at `since`. `original_id` is
+    the file id of the original; an earlier life of that file is not the original. `shipped` is the part of its content
+    that equals the original's."""
 
     opened: OpenedFile
     original: FileKey
@@ -59,14 +60,14 @@ class Suspected:
     since: float
     original_id: str = ""
     shipped: Prefix = field(default_factory=Prefix)
-    compare_at: float = NEVER  # monotonic time at which the next part is to be compared
-    was_late: bool = False  # the look at its end
+    compare_at: float = NEVER  # monotonic time of the next comparison
+    was_late: bool = False  # the status at its end
 
 
 @dataclass(frozen=True, slots=True)
 class Draining:
-    """It is not read any more, and batches of it are in flight. `then`: what it is closed as; None if it has ended, or
-    is opened again as soon as a survey finds it."""
+    """A file that is no longer read, with batches in flight. `then`: its closed state; None if it has ended, or is
+    opened again as soon as a survey finds it."""
 
     harvester: Harvester
     then: Closed | None
@@ -77,24 +78,26 @@ State = Waiting | Suspected | Harvester | Draining | Closed
 
 @dataclass(slots=True)
 class File:
-    """The one record of a file in memory. Without a state it is only known: it has ended, or the next survey opens it.
+    """The record of a file in memory. Without a state it is only known: it has ended, or the next survey opens it.
 
-    `identified`: what it was when it was opened last. `is_fresh`: its content is known to be new, and no copy of
-    another file."""
+    `identified`: its identity when it was last opened. `is_fresh`: its content is known to be new, and not a copy of
+    another file.
+    """
 
     key: FileKey
     state: State | None = None
-    identified: Identified | None = None
+    identified: FileIdentity | None = None
     is_fresh: bool = False
     warned_of_twin: bool = False
     warned_of_gzip: bool = False
 
 
 class Files:
-    """Used by the reading thread only; `running` and `draining` may be copied by any.
+    """All known files. Used by the reading thread only; any thread may copy `running` and `draining`.
 
-    The other attributes are indexes of the files by their state, to be read: `change` alone keeps them. That of those
-    that wait is by input, too, never an empty one, in the order in which they came."""
+    The other attributes are indexes of the files by their state, to be read: `change` alone keeps them. The index of
+    waiting files is by input, never with an empty one, in order of arrival.
+    """
 
     def __init__(self) -> None:
         self._files: dict[FileKey, File] = {}
@@ -103,12 +106,12 @@ class Files:
         self.bytes_waiting = 0
         self.suspects: dict[FileKey, Suspected] = {}
         self.running: dict[FileKey, Harvester] = {}
-        self.running_of: Counter[str] = Counter()  # how many, by input
+        self.running_of: Counter[str] = Counter()  # counts by input
         self.draining: dict[FileKey, Draining] = {}
         self.closed: dict[FileKey, Closed] = {}
 
     def __getitem__(self, key: FileKey) -> File:
-        """Return the record of the file, a new one for one that is not known."""
+        """Return the record of the file, a new one if it is unknown."""
         file = self._files.get(key)
         if file is None:
             file = self._files[key] = File(key)
@@ -117,7 +120,7 @@ class Files:
     def __len__(self) -> int:
         return len(self._files)
 
-    def identified(self, key: FileKey) -> Identified | None:
+    def identified(self, key: FileKey) -> FileIdentity | None:
         file = self._files.get(key)
         return file.identified if file is not None else None
 
@@ -126,7 +129,7 @@ class Files:
         return file.state if file is not None else None
 
     def closed_as(self, key: FileKey) -> Closed | None:
-        """Return what the file was closed as, also while it waits to be opened again."""
+        """Return the closed state of a file, also while it waits to be opened again."""
         match state := self.state(key):
             case Closed():
                 return state
@@ -136,7 +139,7 @@ class Files:
 
     @property
     def to_open_again(self) -> list[FileKey]:
-        """The files that were closed, also while they wait to be opened again."""
+        """The closed files, including those that wait to be opened again."""
         waiting = [of_input.items() for of_input in self.waiting.values()]
         return [*self.closed, *[key for items in waiting for key, state in items if state.was is not None]]
 
@@ -163,7 +166,7 @@ class Files:
                 del self.running[key]
                 self.running_of[key[0]] -= 1
                 if not self.running_of[key[0]]:
-                    del self.running_of[key[0]]  # the ids of inputs that come and go would add up
+                    del self.running_of[key[0]]  # ids of inputs that come and go would accumulate
             case Draining():
                 del self.draining[key]
             case Closed():
@@ -186,8 +189,8 @@ class Files:
                 self.closed[key] = state
 
     def forget(self, present: Container[FileKey]) -> list[FileKey]:
-        """After a scan, forget the files that are missing, but not their states: another one may get the inode. Return
-        those that have none."""
+        """Forget missing files after a scan, but not their states: another file may get the inode. Return those without
+        a state."""
         forgotten = []
         for key in [key for key in self._files if key not in present]:
             state = self._files[key].state
@@ -199,7 +202,7 @@ class Files:
         return forgotten
 
     def unread(self, input_ids: Container[str], candidates: Mapping[FileKey, Candidate]) -> Iterator[str]:
-        """Yield the ids of these inputs of which a file has something to read, or something is in flight."""
+        """Yield the ids of these inputs that have a file with unread data or batches in flight."""
         for harvester in self.running.values():
             input_id = harvester.source.input_id
             if input_id in input_ids and not (harvester.over and not harvester.has_changed(harvester.status())):
@@ -212,19 +215,19 @@ class Files:
     def is_read_by_all(
         self, input_id: str, scanned: ScannedFile, inputs: Iterable[str], candidates: Container[FileKey]
     ) -> bool:
-        """True if of these inputs none but one has to read the file, or has something of it in flight."""
+        """Return True if at most one of these inputs has yet to read the file, or has batches of it in flight."""
         keys = [(other, *scanned.inode) for other in inputs if other != input_id]
         return all(self._is_read(key, scanned) for key in keys if key in candidates)
 
     def _is_read(self, key: FileKey, scanned: ScannedFile) -> bool:
-        """True if the file is closed, or could be, at the end that a scan saw."""
+        """Return True if the file is closed, or could be, at the end that a scan saw."""
         if (harvester := self.running.get(key)) is not None:
             return harvester.over and not harvester.has_changed(harvester.status())
         closed = self.closed.get(key)
         return closed is not None and not closed.has_new_data(scanned)
 
     def check(self) -> None:
-        """Assert that the indexes are those of the files."""
+        """Assert that the indexes match the files."""
         again = Files()
         for key, file in self._files.items():
             again.change(key, file.state)

@@ -1,6 +1,6 @@
-"""Which open files may be closed, by what happened to them: nobody has to look at those to which nothing did.
+"""Track which open files may be closed, by what happened to them: the others need no check.
 
-A file is closed at the earliest when it was read to its end, or when its last batch was acknowledged: then it is noted.
+A file can be closed when it was read to its end, or when its last batch was acknowledged: then it is noted.
 """
 
 from collections import OrderedDict
@@ -13,21 +13,21 @@ class IdleFiles:
     """Used by the reading thread only."""
 
     def __init__(self) -> None:
-        self._changed: dict[Harvester, None] = {}  # those that are to be closed, and may be now
+        self._changed: dict[Harvester, None] = {}  # to be closed, and may be now
         # The other files, by input, that were at their end with nothing in flight when they were noted.
         self._idle: dict[str, OrderedDict[Harvester, None]] = {}
 
     def expect(self, harvester: Harvester) -> None:
-        """Note a file that is to be closed as soon as that is possible."""
+        """Note a file that is to be closed as soon as possible."""
         harvester.is_leaving = True
         self._changed[harvester] = None
 
     def look_again(self, harvester: Harvester) -> None:
-        """Note a file that could not be closed when it was to be."""
+        """Note a file that could not be closed when it should have been."""
         self._changed[harvester] = None
 
     def note(self, harvester: Harvester) -> None:
-        """Note a file that was read to its end, or of which nothing is in flight any more."""
+        """Note a file that was read to its end, or has nothing in flight any more."""
         if harvester.is_leaving:
             self._changed[harvester] = None
         if harvester.over:
@@ -40,13 +40,13 @@ class IdleFiles:
         return bool(self._changed)
 
     def take_changed(self) -> list[Harvester]:
-        """Return the files to be closed that were noted since this was asked last."""
+        """Return the files to be closed that were noted since the last call."""
         changed, self._changed = list(self._changed), {}
         return changed
 
     def take_idle(self, input_id: str) -> Iterator[Harvester]:
-        """Yield the idle files of an input, that for the longest time first. The caller closes each; what stays open is
-        noted again when something has happened to it."""
+        """Yield the idle files of an input, the longest idle first. The caller closes each; a file that stays open is
+        noted again when something happens to it."""
         idle = self._idle.get(input_id)
         while idle:
             harvester, _ = idle.popitem(last=False)

@@ -1,13 +1,12 @@
-"""Replaces the inputs while the agent runs.
+"""Replace the inputs while the agent runs.
 
-The files of an input that stays are not touched. The files of an input that is removed, or that returns with other
-options, are released at their current offset: what was read of them is still delivered and acknowledged, and what was
-not is read from the position of their entry under the input that has it then: one of the same id, or one that takes it
-over (inheritance.py). That one waits until the last batch under the old input is acknowledged, so nothing is lost and
-nothing is sent twice.
+The files of an unchanged input are not touched. The files of a removed or changed input are released at their current
+offset: what was read of them is still delivered and acknowledged, and reading continues from the position of their
+entry under the input that has it then: one with the same id, or one that takes it over (inheritance.py). That one waits
+until the last batch under the old input is acknowledged, so nothing is lost or sent twice.
 
-A file that has no name any more (deleted, or moved out of the paths) could not be opened again: it is read to its end
-with its old options, and the Closer closes it.
+A file without a name (deleted, or moved out of the paths) could not be opened again: it is read to its end with its old
+options, and then closed.
 """
 
 import os
@@ -19,24 +18,24 @@ from log_shipper.shipper.inputs.files.discovery.spec import FileKey, InputSpec, 
 from log_shipper.shipper.inputs.files.discovery.survey import Discovery
 from log_shipper.shipper.inputs.files.lifecycle.open_files import OpenFiles
 from log_shipper.shipper.inputs.files.lifecycle.resolver import Identity
-from log_shipper.shipper.inputs.files.lifecycle.transitions import Event, after
+from log_shipper.shipper.inputs.files.lifecycle.transitions import Event, next_state
 from log_shipper.shipper.inputs.files.reading.batch_reader import BatchReader
 from log_shipper.shipper.inputs.files.reading.factory import ActiveInputs, Input
 from log_shipper.shipper.inputs.files.reading.harvester import Harvester
 
 
 class Rules(Protocol):
-    """A component that follows the options of inputs. The options of removed inputs stay while files without a name
-    are read with them."""
+    """A component with options of inputs. The options of removed inputs stay while nameless files are read with
+    them."""
 
-    def learn(self, specs: Iterable[InputSpec]) -> None: ...
+    def update_rules(self, specs: Iterable[InputSpec]) -> None: ...
 
     def keep(self, input_ids: Container[str]) -> None:
         """Forget the options of all other inputs."""
 
 
 class InputSwap:
-    """Used by the reading thread only."""
+    """The replacement of inputs. Used by the reading thread only."""
 
     def __init__(
         self,
@@ -59,22 +58,22 @@ class InputSwap:
 
     @property
     def blocked(self) -> set[FileKey]:
-        """Files that must not be opened yet, also by an input that takes over their entries."""
+        """Files that must not be opened yet, including by an input that takes over their entries."""
         return {key for harvester in self._leaving for key in self._keys(harvester)} if self._leaving else set()
 
     def _keys(self, harvester: Harvester) -> tuple[FileKey, FileKey]:
-        """Return the key of a file, and the one that it has for the input that takes over its entry."""
+        """Return the key of a file, and its key under the input that takes over its entry."""
         return harvester.key, key_of(self._entries.inherited(harvester.state))
 
     def replace(self, inputs: list[Input]) -> None:
-        """Read these inputs from now on; inputs that are the very same objects stay as they are. Where files are to be
-        released, all paths are scanned at once: only a file that is found again can be."""
+        """Read these inputs from now on; identical objects are unchanged inputs. If files are to be released, all paths
+        are scanned at once: only a file that is found again can be."""
         removed = self._inputs.replace(inputs)
         specs = self._inputs.specs
         used = {harvester.source.input_id for harvester in self._open_files.running.values()}
         for rules in self._rules:
             rules.keep(used | specs.keys())
-            rules.learn(specs.values())
+            rules.update_rules(specs.values())
         self._problems.forget_scans(removed - specs.keys())
         self._survey.replace(specs.values())
         files = self._open_files
@@ -91,14 +90,14 @@ class InputSwap:
         self.step()
 
     def step(self) -> bool:
-        """Release the files that can be released; True if some may be opened again now."""
+        """Release files where possible. Return True if some may be opened again now."""
         if not self._leaving:
             return False
         self._release()
         in_flight = {file for file in self._leaving if self._is_running(file) or self._is_draining(file)}
         ids = {harvester.state.id for harvester in in_flight}
         successors = {harvester.state.continues_in for harvester in in_flight}
-        # Also files that share a message with one of them: it can be resumed only when both are opened together.
+        # Also files that share a message with one of them: it can be resumed only if both are opened together.
         waiting = {
             harvester: None
             for harvester in self._leaving
@@ -111,11 +110,11 @@ class InputSwap:
     def _release(self) -> None:
         for harvester in [leaving for leaving in self._leaving if self._is_running(leaving)]:
             if self._reading.may_release(harvester):
-                self._open_files.leave(harvester, after(Event.WITHDRAWN))
+                self._open_files.leave(harvester, next_state(Event.WITHDRAWN))
 
     def _is_nameless(self, harvester: Harvester) -> bool:
-        """True if the file cannot be opened again: no path of the inputs names it, and it has left the path that it
-        had. A file that is still there is not nameless, even if no input wants it."""
+        """Return True if the file cannot be opened again: no path of the inputs matches it, and it has left its path. A
+        file that is still there is not nameless, even if no input includes it."""
         is_named = any(key in self._survey.candidates for key in self._keys(harvester))
         return not is_named and _inode_at(harvester.state.path) != harvester.key[1:]
 

@@ -1,4 +1,4 @@
-"""What happens to files that a survey wants to be read: opened, identified, suspected or started."""
+"""Take in the files found by a survey: open, identify, suspect or start them."""
 
 import os
 from collections.abc import Mapping
@@ -36,34 +36,31 @@ class Intake:
         self._starter = starter
         self._once = context.once
         self._surveyed: set[str] = set()  # inputs
-        self._previous_paths: Mapping[tuple[str, str], FileKey] = {}  # what was at these paths before the last survey
+        self._previous_paths: Mapping[tuple[str, str], FileKey] = {}  # the files at these paths before the last survey
 
     def surveyed(self, previous_paths: Mapping[tuple[str, str], FileKey]) -> None:
-        """Take the files that a survey found at other paths, or not at all, by input and the path before
-        it."""
+        """Take in the files that a survey found at other paths, or not at all, by input and previous path."""
         self._previous_paths = previous_paths
 
     def open(self, wanted: list[Candidate]) -> None:
-        """Open as many of these files, and of those that wait, as the limits allow, and check the suspected copies."""
+        """Open as many of these and the waiting files as the limits allow, and check the suspected copies."""
         self._open(self._open_limits.admit(wanted))
 
     def fill_places(self) -> None:
-        """Open files that wait, as far as the limits allow it now."""
+        """Open waiting files, as far as the limits allow."""
         if admitted := self._open_limits.admit([]):
             self._open(admitted)
 
     def _open(self, admitted: list[Candidate]) -> None:
         self._take([*self._copies.refreshed(self._survey.candidates), *self._resolver.open(admitted)])
 
-    def take_again(self, opened: OpenedFile, unproven: FileState) -> None:
-        """Identify a file again that was proven not to have the bytes of the entry `unproven`, with which it was
-        matched."""
-        self._entries.disproved(unproven, opened)
+    def identify_again(self, opened: OpenedFile, unproven: FileState) -> None:
+        """Identify a file again that does not have the bytes of the entry `unproven`, with which it was matched."""
+        self._entries.note_disproved(unproven, opened)
         self._take([opened])
 
-    def take_removed(self, fd: int, state: FileState) -> bool:
-        """Read what a file that has no name any more has beyond its state. False where no input wants it. Raises
-        OSError."""
+    def read_removed(self, fd: int, state: FileState) -> bool:
+        """Read the new data of a nameless file. Return False if no input includes it. Raises OSError."""
         spec = self._specs.get(state.input)
         if spec is not None:
             self._take([self._resolver.reopen(state.path, fd, spec)])
@@ -79,8 +76,8 @@ class Intake:
                     self._watcher.watch_file(key, suspect.opened.content.fd)
             new, others_wait = self._specs.keys() - self._surveyed, self._open_limits.any_wanted
             for file, claim, error in self._starter.start(claims, fresh_inputs=new, others_wait=others_wait):
-                self._entries.give_back(claim)
-                self._problems.of_read(file.scanned.path, f"cannot be read: {error.strerror}")
+                self._entries.release_match(claim)
+                self._problems.report_read(file.scanned.path, f"cannot be read: {error.strerror}")
                 os.close(file.content.fd)  # the next scan opens it again
         self._surveyed = set(self._specs)
         self._entries.possibly_lost.report()

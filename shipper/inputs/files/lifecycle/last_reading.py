@@ -1,12 +1,11 @@
-"""Reads files to their end while the agent stops, for inputs with `read_until_eof`: a sidecar's files end with its pod.
+"""Read files to their end while the agent stops, for inputs with `read_until_eof`: a sidecar's files end with its pod.
 
-The paths are scanned once more. Each file has an end then: its size at this moment, or that at its opening if it is
-opened later. So a program that goes on writing does not hold up the stop. What is unfinished at the end of a file, a
-message that may go on or a line without terminator, is given some time, and is then ended where the file was read to:
-the saved cut has a second reading end it there, too.
+The paths are scanned once more. Each file then has an end: its size at this moment, or at its opening if it is opened
+later, so a program that keeps writing does not delay the stop. An unfinished message or line at the end of a file gets
+some time, and is then ended where the file was read to: the saved cut makes a second reading end it there, too.
 
-Of other inputs only deleted files are read: nobody can do that after the stop. They have half of the time, so that the
-other half is left for the acknowledgements.
+Of other inputs only deleted files are read, because they are lost after the stop. They get half of the time; the other
+half is for the acknowledgements.
 """
 
 import logging
@@ -22,13 +21,14 @@ from log_shipper.shipper.inputs.files.reading.harvester import Harvester
 logger = logging.getLogger(__name__)
 
 NEVER = float("inf")
-PATIENCE = 1.0  # seconds without new data after which what is unfinished is shipped as it is
-SHARE_OF_LIMIT = 1 / 4  # that this may be of the time that there is
-SHARE_OF_REMOVED = 1 / 2  # of the time, for files that were deleted
+PATIENCE = 1.0  # seconds without new data after which unfinished messages are shipped
+SHARE_OF_LIMIT = 1 / 4  # maximum share of the available time for that
+SHARE_OF_REMOVED = 1 / 2  # of the time, for deleted files
 
 
 class LastReading:
-    """Used by the reading thread only. `inputs` are the ids of those that are read; None before it has begun."""
+    """The last reading of files. Used by the reading thread only. `inputs`: ids of the inputs to read; None before it
+    has begun."""
 
     def __init__(self, open_files: OpenFiles, reading: BatchReader, clock: Clock) -> None:
         self._open_files = open_files
@@ -41,14 +41,14 @@ class LastReading:
         self.inputs: set[str] | None = None
 
     def begins(self, inputs: Iterable[InputSpec], longest: float) -> bool:
-        """Begin, at the first call: the open files of those of the inputs that have the option are read on, for at most
-        `longest` seconds. True if the others are to be searched now."""
+        """Begin, at the first call: continue reading the open files of those inputs that have the option, for at most
+        `longest` seconds. Return True if the others are to be searched now."""
         if self.inputs is not None:
             return False
         wanted = [spec.config for spec in inputs if spec.config.read_until_eof.enabled]
         read_inputs = self.inputs = {config.id for config in wanted}
         for harvester in self._open_files.running.values():
-            self._open_files.look_for_removal(harvester)  # no scan may show it any more
+            self._open_files.look_for_removal(harvester)  # a scan may not find it any more
         removed = {harvester.state.id for harvester in self._open_files.removed}
         limits = [config.read_until_eof.timeout for config in wanted] or [longest * SHARE_OF_REMOVED]
         longest = min([longest, *limits])
@@ -59,23 +59,23 @@ class LastReading:
             self._reading.wake(harvester)
         return bool(wanted)
 
-    def admits(self, candidate: Candidate) -> bool:
-        """True if the file may be opened."""
+    def may_open(self, candidate: Candidate) -> bool:
+        """Return True if the file may be opened."""
         return self.inputs is None or candidate.spec.id in self.inputs
 
     def step(self, *, may_open_more: bool) -> bool:
-        """End what was unfinished for too long. True if all is read, or the time is over. `may_open_more`: files may be
-        opened yet, for other reasons than one that is known here."""
+        """End what was unfinished for too long. Return True if everything is read, or the time is over.
+        `may_open_more`: files may still be opened, for reasons unknown here."""
         if self._clock.monotonic() >= self._give_up:
             return True
         unread = [harvester for harvester in self._harvesters if not self._is_read(harvester)]
         for harvester in unread:
             self._end_unfinished(harvester)
-        # A closed file of which batches are in flight may have new data, and is opened again when they are settled.
+        # A closed file with batches in flight may have new data, and is opened again once they are settled.
         return not unread and not (self.inputs and (may_open_more or self._open_files.files.draining))
 
     def report(self) -> None:
-        """Log what could not be read."""
+        """Log which data was not read."""
         left = {
             harvester.state.path: self._end_of(harvester) - harvester.read_to
             for harvester in self._harvesters
@@ -83,7 +83,7 @@ class LastReading:
         }
         if left:
             logger.warning(
-                "stopped before %d file%s read to the end, %d bytes in all (read_until_eof): %s; give it more time by "
+                "stopped before the end of %d file%s, %d bytes were not read (read_until_eof): %s; raise "
                 "read_until_eof.timeout and shutdown_timeout",
                 len(left),
                 " was" if len(left) == 1 else "s were",
@@ -112,7 +112,7 @@ class LastReading:
         return harvester.read_to + harvester.padding >= self._end_of(harvester)
 
     def _end_of(self, harvester: Harvester) -> int:
-        """Return the size to which the file is read."""
+        """Return the size up to which the file is read."""
         if harvester not in self._ends:
             self._ends[harvester] = harvester.status().st_size
         return self._ends[harvester]
@@ -124,7 +124,7 @@ class LastReading:
             return
         if self._clock.monotonic() - harvester.schedule.read_at < self._patience:
             return
-        if harvester.is_continued:  # in the file that followed it, whose first lines belong to the message
+        if harvester.is_continued:  # in its successor, whose first lines belong to the message
             harvester.policy = replace(harvester.policy, multiline_timeout=0.0)
         elif self._cut.get(harvester) != harvester.read_to:
             self._cut[harvester] = harvester.read_to

@@ -1,4 +1,4 @@
-"""Finds open files by their names: of which a new file may be a copy, and which one has its fingerprint."""
+"""Find open files by their names: the possible originals of a new file, and the file with its fingerprint."""
 
 from collections.abc import Hashable, Iterable, Iterator
 from itertools import islice
@@ -9,25 +9,25 @@ from log_shipper.shipper.inputs.files.identity.rotated_names import log_of, name
 from log_shipper.shipper.inputs.files.identity.unclaimed import times_of, times_seen
 from log_shipper.shipper.inputs.files.reading.harvester import Harvester
 
-MAX_COMPARED = 64  # of the files that have one name: thousands of them may be named alike
+MAX_COMPARED = 64  # per name: thousands of files may have the same one
 
 
 class NamedFiles:
-    """Used by the reading thread only. It has the open files, and the closed ones of which batches are in flight."""
+    """The open files by name, and the closed ones with batches in flight. Used by the reading thread only."""
 
     def __init__(self) -> None:
         self._by: dict[Hashable, dict[Harvester, None]] = {}
         self._keys: dict[Harvester, tuple[Hashable, ...]] = {}
 
     def add(self, harvester: Harvester) -> None:
-        """Add a file, or add it once more because its path has changed."""
+        """Add a file, or add it once more after a change of its path."""
         self.forget(harvester)
         state = harvester.state
-        # A file that is known by its fingerprint or its path is nothing else for being a copy.
+        # A file known by its fingerprint or path stays the same file when it is copied.
         self._add(harvester, (state.key,) if state.key else {name_of(state.path), log_of(state.path)})
 
     def add_ending(self, harvester: Harvester, modified: int) -> None:
-        """Find a file by its time of modification, too, because it ends: it was removed, or is closed."""
+        """Find a file by its modification time too, because it ends: it was removed, or is closed."""
         if not harvester.state.key:
             self._add(harvester, times_of(modified))
 
@@ -44,7 +44,7 @@ class NamedFiles:
         return next(reversed(known)).state.path if known else None
 
     def possible_originals(self, opened: OpenedFile) -> set[Harvester]:
-        """Return the files of which this one may be a copy by its name, or that have its time of modification."""
+        """Return the files of which this one may be a copy, by its name or modification time."""
         return {
             harvester
             for key in _shown(opened)

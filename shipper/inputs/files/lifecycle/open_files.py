@@ -1,4 +1,4 @@
-"""The open files: what happens when one is opened or closed, whatever the reason."""
+"""Manage the open files: what happens when one is opened or closed, whatever the reason."""
 
 import logging
 import os
@@ -9,7 +9,7 @@ from functools import partial
 
 from log_shipper.registry.state import REMOVED, TRUNCATED, FileState
 from log_shipper.runtime.logs.folding import EACH
-from log_shipper.shipper.inputs.base import SourceContext, each
+from log_shipper.shipper.inputs.base import SourceContext, with_progress
 from log_shipper.shipper.inputs.files.discovery.spec import Candidate, FileKey, key_of
 from log_shipper.shipper.inputs.files.discovery.watch import Watcher
 from log_shipper.shipper.inputs.files.identity.entries import RegistryEntries
@@ -19,7 +19,7 @@ from log_shipper.shipper.inputs.files.lifecycle.files import Closed, Draining, F
 from log_shipper.shipper.inputs.files.lifecycle.idle_files import IdleFiles
 from log_shipper.shipper.inputs.files.lifecycle.named_files import NamedFiles
 from log_shipper.shipper.inputs.files.lifecycle.removed_files import RemovedFiles
-from log_shipper.shipper.inputs.files.lifecycle.transitions import Effect, Event, Next, Settled, To, after
+from log_shipper.shipper.inputs.files.lifecycle.transitions import Effect, Event, Next, Settled, To, next_state
 from log_shipper.shipper.inputs.files.reading.harvester import Harvester
 from log_shipper.shipper.inputs.files.reading.scheduler import Scheduler
 from log_shipper.shipper.inputs.files.reading.sighting import PathState
@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 
 class OpenFiles:
-    """Used by the reading thread only."""
+    """The open files. Used by the reading thread only."""
 
     def __init__(
         self,
@@ -39,16 +39,16 @@ class OpenFiles:
         candidate_of: Callable[[FileKey], Candidate | None],
         on_shut: Callable[[Harvester], None],
     ) -> None:
-        """`candidate_of` returns what the survey has of a file; `on_shut` is called for each file that is not read any
-        more."""
+        """Take the callbacks: `candidate_of` returns the survey's object of a file; `on_shut` is called for each file
+        that is no longer read."""
         self.files = Files()
         self.running = self.files.running
         self.idle = IdleFiles()
         self.removed = RemovedFiles(context.clock)
         self.named = NamedFiles()
-        self._drained: list[Harvester] = []  # draining ones of which nothing is in flight any more
+        self._drained: list[Harvester] = []  # draining files with nothing in flight any more
         self._to_look_at: list[FileKey] = []
-        self._padded: dict[Harvester, None] = {}  # running ones that end with NULs
+        self._padded: dict[Harvester, None] = {}  # running files that end with NULs
         self._entries = entries
         self._scheduler = scheduler
         self._watcher = watcher
@@ -69,18 +69,18 @@ class OpenFiles:
             self._drained.append(harvester)
 
     def register_idle(self, opened: OpenedFile, state: FileState) -> None:
-        """Close a file that is known and has nothing to read now; it is watched for new data."""
+        """Close a known file without new data; it is watched for new data."""
         self._entries.keep(state)
         self._watch_closed(opened)
 
     def register_skipped(self, opened: OpenedFile, was: FileState) -> None:
-        """Close a file that is not to be read now; that it is the file of its entry is proven when it is read."""
-        self._entries.put_back(was)
+        """Close a file that is not read now; that it is the file of its entry is proven when it is read."""
+        self._entries.undo_match(was)
         self._watch_closed(opened)
 
     def _watch_closed(self, opened: OpenedFile) -> None:
         key, fd = opened.key, opened.content.fd
-        if opened.size == opened.scanned.size:  # what is stored in memory, over NULs at the end, gives no event
+        if opened.size == opened.scanned.size:  # writes to mapped memory, over NULs at the end, give no event
             self._watcher.watch_file(key, fd)
         closed = Closed(opened.scanned)
         if closed.has_new_data(Closed.of(opened.scanned.path, os.fstat(fd), None).seen):
@@ -89,7 +89,7 @@ class OpenFiles:
         self.files.change(key, closed)
 
     def watch(self, harvester: Harvester) -> None:
-        """Watch an open file for what is written to it once it is closed: the watch outlives the descriptor."""
+        """Watch an open file for writes after its closing: the watch outlives the descriptor."""
         if harvester.padding:  # as in _watch_closed
             self._watcher.unwatch_file(harvester.key)
         elif not self._watcher.is_watched(harvester.key):
@@ -99,8 +99,8 @@ class OpenFiles:
         self._scheduler.wake(harvester)
 
     def leave(self, harvester: Harvester, decided: Next, status: os.stat_result | None = None) -> None:
-        """Stop reading a file, as was decided. Batches of it that are in flight still move its position. `status`: with
-        which it had not grown; what is written later is new data. Raises OSError."""
+        """Stop reading a file, as decided. Batches in flight still move its position. `status`: that at which it had
+        not grown; later writes are new data. Raises OSError."""
         if decided.ended is not None:
             self._watcher.unwatch_file(harvester.key)
             harvester.end(partial(self._entries.ended, why=decided.ended))
@@ -109,7 +109,7 @@ class OpenFiles:
         else:
             self._watcher.unwatch_file(harvester.key)
             if harvester.sighting is not None and not harvester.settled:
-                # What is in flight may have been written after the time that the entry has: that is no touch.
+                # What is in flight may have been written after the time in the entry: that is not a touch.
                 harvester.state = replace(harvester.state, modified=0)
         closed = None
         if decided.to is To.CLOSED:
@@ -117,13 +117,13 @@ class OpenFiles:
         self._close_file(harvester, closed)
 
     def note_reported(self, harvester: Harvester) -> None:
-        """Note that what is not acknowledged of an ended file was reported as lost: the next start does not report it
-        once more."""
+        """Note that unacknowledged data of an ended file was reported as lost, so that the next start does not report
+        it again."""
         harvester.size = harvester.state.position
         harvester.state = self._entries.ended(replace(harvester.state, size_seen=harvester.size), REMOVED)
 
     def forget_missing(self, present: Container[FileKey]) -> None:
-        """After a scan, forget closed files that are not under the paths any more: new data in them is not read."""
+        """Forget closed files that left the paths, after a scan: new data in them is not read."""
         for key in [key for key in self.files.closed if key not in present]:
             self.files.change(key, None)
             self._watcher.unwatch_file(key)
@@ -131,12 +131,11 @@ class OpenFiles:
             self._watcher.unwatch_file(key)
 
     def end_renamed(self, candidates: Mapping[FileKey, Candidate]) -> None:
-        """With `file_identity.path`, end the files that a survey found at other paths: they are read again from their
-        start, as new files. What was not read of them is read then, and an entry that stayed would be taken for that of
-        the next file at its path."""
+        """End files found at other paths, with `file_identity.path`: they are read again from the start, as new files.
+        Unread data is read then, and a remaining entry would be taken for that of the next file at its path."""
         named = [running for running in self.running.values() if running.state.key and not running.is_removed]
         for harvester in [running for running in named if _has_moved(running.state, candidates)]:
-            self.leave(harvester, after(Event.RENAMED_BY_PATH))
+            self.leave(harvester, next_state(Event.RENAMED_BY_PATH))
         entries = [entry for entry in self._entries.closed_entries.values() if entry.key]
         for state in [entry for entry in entries if _has_moved(entry, candidates)]:
             del self._entries.closed_entries[name_of_entry(state)]
@@ -145,12 +144,12 @@ class OpenFiles:
             self._entries.orphan(self._entries.ended(state, REMOVED))
 
     def wake_unwatched(self, *, all_of_them: bool) -> None:
-        """Wake the files that have new data of which no event came or will come: it was lost, or the file has no watch,
-        or the write is stored in memory (padding.py). `all_of_them`: watched files too."""
+        """Wake files with new data that had no event: it was lost, or the file has no watch, or was written through
+        memory (padding.py). `all_of_them`: watched files too."""
         for harvester in self._padded:
             self._scheduler.wake(harvester)
         unwatched = self.running.values() if all_of_them else list(self._scheduler.unwatched)
-        for harvester in each(unwatched, self._progressed):
+        for harvester in with_progress(unwatched, self._progressed):
             if self._may_have_changed(harvester):
                 self._scheduler.wake(harvester)
 
@@ -171,14 +170,14 @@ class OpenFiles:
             self._look_for_cut(harvester)
 
     def _look_for_cut(self, harvester: Harvester) -> None:
-        """Count and log what was cut off behind the bytes that were read: such a file is read on."""
+        """Count and log unread data that a truncation removed from a file that is read on."""
         size = max(harvester.status().st_size, harvester.read_to)
         lost, harvester.size = harvester.size - size, min(harvester.size, size)
         if lost > 0:
-            harvester.state = replace(harvester.state, size_seen=size)  # else it would be counted once more
+            harvester.state = replace(harvester.state, size_seen=size)  # else it would be counted twice
             self._metrics.bytes_lost += lost
             logger.warning(
-                "%s (file id %s) was cut to %d bytes before all of it was read: %d bytes from offset %d on are lost",
+                "%s (file id %s) was truncated to %d bytes before all of it was read: %d bytes from offset %d are lost",
                 harvester.state.path,
                 harvester.state.id,
                 size,
@@ -188,8 +187,8 @@ class OpenFiles:
             )
 
     def step(self) -> list[FileKey]:
-        """Return the files to be looked at: another one may have waited until the last batch of a closed file was
-        acknowledged, or more of it was written meanwhile."""
+        """Return the files to be checked: another one may have waited until the last batch of a closed file was
+        acknowledged, or more was written meanwhile."""
         drained, self._drained = self._drained, []
         looks, self._to_look_at = self._to_look_at, []
         for harvester in drained:
@@ -204,12 +203,12 @@ class OpenFiles:
         return bool(self._drained or self._to_look_at)
 
     def stop(self) -> None:
-        for harvester in each(list(self.running.values()), self._progressed):
+        for harvester in with_progress(list(self.running.values()), self._progressed):
             with suppress(OSError):  # of a network file system: its entry has what was acknowledged
-                self.leave(harvester, after(Event.STOPPED))
+                self.leave(harvester, next_state(Event.STOPPED))
 
     def was_truncated(self, harvester: Harvester) -> bool:
-        """True if the file does not have the bytes any more that were read last, which its next read shows."""
+        """Return True if the file no longer has the bytes read last, which its next read will show."""
         try:
             if harvester.is_as_read:
                 return False
@@ -226,7 +225,8 @@ class OpenFiles:
         self.idle.expect(harvester)
 
     def left_paths(self, harvester: Harvester) -> bool:
-        """Note that a survey did not find the file: it was renamed, or removed. True if one did before."""
+        """Note that a survey did not find the file: it was renamed or removed. Return True if this is not the first
+        time."""
         if was_there := not harvester.has_left_path:
             harvester.path_state = PathState.MOVED
             self.idle.expect(harvester)
@@ -234,21 +234,21 @@ class OpenFiles:
         return was_there
 
     def look_for_removal(self, harvester: Harvester) -> None:
-        """Check whether the file was removed: its descriptor shows it for sure. Raises OSError."""
+        """Check whether the file was removed, as its descriptor shows. Raises OSError."""
         harvester.look_for_removal()
         if harvester.is_removed and self.removed.add(harvester):
             self.named.add_ending(harvester, harvester.status().st_mtime_ns)
             self.idle.expect(harvester)
 
     def is_ending(self, key: FileKey) -> bool:
-        """True if the file was deleted and is still read, or was closed and batches of it are in flight."""
+        """Return True if the file was deleted and is still read, or was closed with batches in flight."""
         harvester = self.running.get(key)
         return (harvester is not None and harvester.is_removed) or key in self.files.draining
 
     def ended_originals(self, opened: OpenedFile) -> list[FileState]:
-        """Return the files that end, or were rewritten, and of which this one may be a copy: with what they end as, and
-        their current time of modification. Only a file that has something to read or has left its path may have been
-        rewritten unnoticed."""
+        """Return the ending or rewritten files of which this one may be a copy: with their final state, and their
+        current modification time. Only a file that has unread data or has left its path may have been rewritten
+        unnoticed."""
         states = []
         for harvester in self.named.possible_originals(opened):
             if not harvester.is_open:
@@ -284,9 +284,9 @@ class OpenFiles:
     def _archive(self, harvester: Harvester) -> None:
         self.named.forget(harvester)
         unproven, state = harvester.unproven, harvester.state
-        (effect,) = after(Settled(is_proven=unproven is None, has_ended=state.ended is not None)).effects
+        (effect,) = next_state(Settled(is_proven=unproven is None, has_ended=state.ended is not None)).effects
         if effect is Effect.PUT_BACK and unproven is not None:
-            self._entries.put_back(unproven)
+            self._entries.undo_match(unproven)
         elif effect is Effect.OFFER:
             self._entries.orphan(state)
         else:

@@ -1,4 +1,4 @@
-"""The open files that have no name any more: until they are closed, they keep their space on disk."""
+"""Track open files that were deleted: they keep their disk space until they are closed."""
 
 import heapq
 from collections import Counter, defaultdict
@@ -9,12 +9,12 @@ from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.inputs.files.reading.harvester import Harvester
 from log_shipper.shipper.inputs.files.reading.waiting_sizes import WaitingSizes
 
-MAX_CLOSED = 100  # files beyond as many as are open that a heap may still have
+MAX_CLOSED = 100  # closed files that a heap may still contain
 
 
 class RemovedFiles:
-    """Used by the reading thread only. Whoever still has such a file open may write to it: the sizes are looked at in
-    turn."""
+    """The deleted open files. Used by the reading thread only. A program with such a file open may still write to it,
+    so the sizes are checked in turn."""
 
     def __init__(self, clock: Clock) -> None:
         self._sizes: dict[Harvester, int] = {}
@@ -28,7 +28,7 @@ class RemovedFiles:
         return iter(self._sizes)
 
     def add(self, harvester: Harvester) -> bool:
-        """Add a file; False if it was there already. Raises OSError."""
+        """Add a file; return False if it was there already. Raises OSError."""
         if harvester in self._sizes:
             return False
         self._look(harvester)
@@ -54,20 +54,20 @@ class RemovedFiles:
 
     @property
     def next_look(self) -> float:
-        """Monotonic time at which `look` has something to do."""
+        """Monotonic time of the next `look`."""
         if self._grown:
             return 0.0
         return self._looks.next_look if self._sizes else float("inf")
 
     def look(self) -> set[str]:
-        """Look at the sizes of files whose turn it is, if that is due. Return the inputs whose files take more space
-        than when this was asked last."""
+        """Check the sizes of files whose turn it is, if that is due. Return the inputs whose files take more space than
+        at the last call."""
         self._looks.look(self._sizes)
         grown, self._grown = self._grown, set()
         return grown
 
     def beyond(self, input_id: str, budget: int) -> Iterator[Harvester]:
-        """Yield the files, those opened first, without which the others of the input take at most `budget` bytes. The
+        """Yield the files, longest open first, without which the others of the input take at most `budget` bytes. The
         caller closes each."""
         while input_id in self._by_age and self._bytes[input_id] > budget:
             yield self._by_age[input_id][0][2]

@@ -1,7 +1,7 @@
-"""Opens the files that a scan found, and identifies them: which registry entry belongs to which file.
+"""Open the files found by a scan, and match each with its registry entry.
 
-The files of one scan are identified together, in this order: files whose name and bytes the registry knows; files that
-have the bytes of an entry whose file is missing; suspected copies, which wait; all others are new.
+The files of one scan are identified together, in this order: files whose name and bytes the registry knows; files with
+the bytes of an entry whose file is missing; suspected copies, which wait; all others are new.
 """
 
 import errno
@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from functools import partial
 
 from log_shipper.registry.state import FileState
-from log_shipper.shipper.inputs.base import SourceContext, each
+from log_shipper.shipper.inputs.base import SourceContext, with_progress
 from log_shipper.shipper.inputs.files.discovery.scanner import ScannedFile
 from log_shipper.shipper.inputs.files.discovery.spec import Candidate, FileKey, InputSpec, key_of
-from log_shipper.shipper.inputs.files.identity.birth import born
+from log_shipper.shipper.inputs.files.identity.birth import birth_time
 from log_shipper.shipper.inputs.files.identity.content import content_for, part_of
 from log_shipper.shipper.inputs.files.identity.entries import RegistryEntries
 from log_shipper.shipper.inputs.files.identity.fingerprint import Name, name_of_entry, name_of_file, name_of_short_file
-from log_shipper.shipper.inputs.files.identity.missing_files import Identified
+from log_shipper.shipper.inputs.files.identity.missing_files import FileIdentity
 from log_shipper.shipper.inputs.files.identity.opened_file import EntryMatch, OpenedFile, is_log_of, path_of
 from log_shipper.shipper.inputs.files.identity.rotated_names import possible_originals
 from log_shipper.shipper.inputs.files.identity.touched import is_settled
@@ -34,7 +34,8 @@ Step = Callable[[OpenedFile], EntryMatch | None]
 
 
 class FileResolver:
-    """Used by the reading thread only. `report` takes a path and its problem in words, or None when it has none."""
+    """The identification of files. Used by the reading thread only. `report` takes a path and its problem, or None if
+    it has none."""
 
     def __init__(
         self,
@@ -54,19 +55,18 @@ class FileResolver:
         self._progressed = context.pulse.beat
 
     def open(self, wanted: Iterable[Candidate]) -> list[OpenedFile]:
-        """Open these files. Those that cannot be opened, or are not the files that were scanned any more, are left
-        out."""
+        """Open these files. Files that cannot be opened, or are no longer the scanned ones, are left out."""
         opened = [
             file
-            for spec, scanned, _ in each(wanted, self._progressed)
+            for spec, scanned, _ in with_progress(wanted, self._progressed)
             if (file := self._open(spec, scanned)) is not None and not self._is_undecided(file)
         ]
         first: dict[Name, str] = {}
         return [file for file in opened if not _is_by_fingerprint(file) or self._is_first(file, first)]
 
     def _is_undecided(self, opened: OpenedFile) -> bool:
-        """True if the file was touched (resend_on_touch), or is being written to: it is closed, and the next survey
-        opens it again. End the entry of one that was touched."""
+        """Return True if the file was touched (resend_on_touch), or is being written to: it is closed, and the next
+        survey opens it again. End the entry of a touched file."""
         try:
             if not self._entries.is_touched(opened):
                 return False
@@ -80,8 +80,8 @@ class FileResolver:
         return True
 
     def _is_first(self, opened: OpenedFile, first: dict[Name, str]) -> bool:
-        """True if the file is the first of those with its name; any other is closed. With `file_identity.fingerprint`,
-        files that begin alike are one file and only one of them is read, as in Filebeat."""
+        """Return True if the file is the first with its name; any other is closed. With `file_identity.fingerprint`,
+        files that begin with the same bytes are one file, and only one of them is read, as in Filebeat."""
         path = opened.scanned.path
         other = self._named.path_of(opened.name) or first.setdefault(opened.name, path)
         if other != path:
@@ -89,8 +89,9 @@ class FileResolver:
             if not (file := self._files[opened.key]).warned_of_twin:
                 file.warned_of_twin = True
                 logger.warning(
-                    "%s begins as %s does: by file_identity.fingerprint they are one file, and only that one is read; "
-                    "if they are not, raise prospector.scanner.fingerprint.length or offset",
+                    "%s begins with the same bytes as %s: file_identity.fingerprint takes them for one file, and "
+                    "only the second is read; if they are different files, raise "
+                    "prospector.scanner.fingerprint.length or offset",
                     path,
                     other,
                 )
@@ -99,9 +100,8 @@ class FileResolver:
     def check_originals(
         self, opened: list[OpenedFile], candidates: Mapping[FileKey, Candidate], files_at: FilesAt
     ) -> None:
-        """Check the possible originals of new files that are not opened together with them. Such an original may wait
-        for its own turn and have been truncated, and renamed since: that must be known first, or its copy is taken for
-        a file of its own."""
+        """Check the possible originals of new files that are not opened with them. Such an original may have been
+        truncated, and renamed, while it waited: unless that is known first, its copy is taken for a file of its own."""
         originals = dict.fromkeys(
             (file.spec.id, original)
             for file in opened
@@ -110,26 +110,26 @@ class FileResolver:
         )
         together = {file.key for file in opened}
         keys = dict.fromkeys(key for place in originals for key in files_at(*place))
-        for key in each(keys, self._progressed):
+        for key in with_progress(keys, self._progressed):
             if key in candidates and key not in together:
                 self._check(candidates[key])
 
     def note_path(self, state: FileState, candidate: Candidate) -> None:
-        """Note that a file that is not open was renamed. If it waits for its turn, and was truncated before, its entry
-        ends first, with the path by which its copy is recognised."""
+        """Note that a closed file was renamed. If it waits for its turn, and was truncated before, its entry ends
+        first, with the path by which its copy is recognised."""
         if self._entries.closed_entries.get(name_of_entry(state)) is state:  # else it was opened, or has ended
             self._check(candidate)
             self._entries.note_path(state, candidate.file.path)
 
     def reopen(self, path: str, open_fd: int, spec: InputSpec, was: FileState | None = None) -> OpenedFile:
-        """Return a file that is open already, with a descriptor of its own. `was`: the entry with which it was matched
-        before. Raises OSError."""
+        """Return an open file again, with its own descriptor. `was`: the entry with which it was matched before. Raises
+        OSError."""
         fd = os.dup(open_fd)
         scanned = ScannedFile.of(path, os.fstat(fd))
         try:
             opened = self._look_into(spec, scanned, fd)
             if opened is None:
-                raise OSError(errno.ENODATA, "it is too short for file_identity.fingerprint")
+                raise OSError(errno.ENODATA, "too short for file_identity.fingerprint")
         except OSError:
             os.close(fd)
             raise
@@ -146,16 +146,16 @@ class FileResolver:
             os.close(opened.content.fd)
 
     def identify(self, opened: list[OpenedFile], files_at: FilesAt | None) -> list[tuple[OpenedFile, EntryMatch]]:
-        """Return the files with the entry that belongs to each. Suspected copies and files that cannot be read are left
-        out. `files_at` is None where no file can be a copy of one that has not ended."""
-        for file in each(opened, self._progressed):
+        """Return the files with their entries. Suspected copies and files that cannot be read are left out. `files_at`
+        is None if no file can be a copy of one that has not ended."""
+        for file in with_progress(opened, self._progressed):
             with suppress(OSError):  # reported when the file is read
                 self._entries.mark_rewritten(file)
         claims: dict[FileKey, EntryMatch] = {}
         successors: dict[FileKey, FileKey] = {}
         left = {file.key: file for file in opened}
         for step, turn in ((self._entries.claim, opened), (self._adopt, sorted(opened, key=_comes_last))):
-            for file in each([candidate for candidate in turn if candidate.key in left], self._progressed):
+            for file in with_progress([candidate for candidate in turn if candidate.key in left], self._progressed):
                 claim = self._try(step, file, left)
                 if claim is not None:
                     claims[file.key] = claim
@@ -164,7 +164,7 @@ class FileResolver:
                     if claim.was is not None:
                         successors[key_of(claim.was)] = file.key
         waiting = self._copies.inherit(successors)
-        for key, file in each(list(left.items()), self._progressed):
+        for key, file in with_progress(list(left.items()), self._progressed):
             if key not in waiting and not self._is_suspect(file, files_at):
                 claim = self._try(self._make, file, left)
                 if claim is not None:
@@ -195,8 +195,8 @@ class FileResolver:
             return False
 
     def _try(self, step: Step, opened: OpenedFile, left: dict[FileKey, OpenedFile]) -> EntryMatch | None:
-        """Return what the step returns. A file that cannot be read is taken out of `left`: it may be known, and must
-        not be taken for a new one."""
+        """Return the result of the step. A file that cannot be read is removed from `left`: it may be known, and must
+        not count as a new one."""
         try:
             return step(opened)
         except OSError as error:
@@ -206,13 +206,13 @@ class FileResolver:
         return None
 
     def _open(self, spec: InputSpec, scanned: ScannedFile) -> OpenedFile | None:
-        # A link that took the file's name since it was listed may lead to a device, and opening one may have an effect.
+        # A link that replaced the file since the listing may lead to a device, and opening one may have an effect.
         follow = 0 if spec.config.prospector.scanner.symlinks else os.O_NOFOLLOW
         try:
             fd = os.open(scanned.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | follow)
         except OSError as error:
             if error.errno == errno.ENOENT or (follow and error.errno == errno.ELOOP):
-                return None  # it was removed or replaced since it was listed: the next scan shows that
+                return None  # it was removed or replaced since the listing: the next scan shows that
             self._report(scanned.path, f"cannot be opened: {error.strerror}")
             return None
         try:
@@ -227,25 +227,23 @@ class FileResolver:
         return opened
 
     def _may_be_read(self, spec: InputSpec, scanned: ScannedFile, fd: int) -> bool:
-        """True unless a hint named the path, and a link on the way leads out of the container's log directory."""
+        """Return False if a hint named the path and a link on the way leads out of the container's log directory."""
         if not spec.config.owned_by or is_log_of(spec.config.owned_by, path := path_of(fd)):
             return True
-        self._report(
-            scanned.path, f"is not read: it leads to {path}, which is outside the log directory of its container"
-        )
+        self._report(scanned.path, f"is not read: it links to {path}, outside the log directory of its container")
         return False
 
     def _look_into(self, spec: InputSpec, scanned: ScannedFile, fd: int) -> OpenedFile | None:
         status = os.fstat(fd)
         if (status.st_dev, status.st_ino) != scanned.inode:
-            return None  # another file took its path since it was listed
+            return None  # another file took its path since the listing
         key = (spec.id, *scanned.inode)
         content = content_for(spec.config, fd, scanned.path)
         name = name_of_file(spec.config, scanned, partial(part_of, content), content.ends_before)
-        birth = born(fd)
+        birth = birth_time(fd)
         if name != "":
             named = name or name_of_short_file(spec.config.file_identity)
-            self._files[key].identified = Identified(named, birth)
+            self._files[key].identified = FileIdentity(named, birth)
         if name is None:
             if status.st_size:  # an empty file has nothing to wait for
                 self._report_short(spec, scanned)
@@ -266,16 +264,16 @@ class FileResolver:
         identity = spec.config.file_identity
         self._report(
             scanned.path,
-            f"waits until it has {identity.offset + identity.length} bytes, which file_identity.fingerprint needs; "
-            "prospector.scanner.fingerprint.length makes it less, and file_identity.fingerprint.growing: true "
-            "reads it at once",
+            f"is not read until it has {identity.offset + identity.length} bytes (file_identity.fingerprint); lower "
+            "prospector.scanner.fingerprint.length, or set file_identity.fingerprint.growing: true to read it at "
+            "once",
         )
 
     def _warn_of_gzip(self, key: FileKey, path: str) -> None:
         if not (file := self._files[key]).warned_of_gzip:
             file.warned_of_gzip = True
             logger.warning(
-                "%s looks like a gzip file and is read as text; set compression: auto, or leave it out by "
+                "%s looks like a gzip file but is read as text; set compression: auto, or exclude it with "
                 "prospector.scanner.exclude_files",
                 path,
             )
@@ -283,7 +281,7 @@ class FileResolver:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """The parts that identify files, as one collaborator of those who need them."""
+    """The parts that identify files."""
 
     entries: RegistryEntries
     copies: CopyDetector
@@ -295,6 +293,6 @@ def _is_by_fingerprint(opened: OpenedFile) -> bool:
 
 
 def _comes_last(opened: OpenedFile) -> tuple[bool, int]:
-    """Return the key that sorts copies of one file. First comes a copy that was deleted meanwhile: its .gz resumes
-    after it. Then the longest: it alone may have what was not read."""
+    """Return the sort key for copies of one file: first a copy that was deleted meanwhile (its .gz resumes after it),
+    then the longest, which alone may have unread data."""
     return os.fstat(opened.content.fd).st_nlink > 0, -opened.size

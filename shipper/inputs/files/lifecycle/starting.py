@@ -1,4 +1,4 @@
-"""Starts the reading of files: as many as may be open at once, each at the position of its entry.
+"""Start the reading of files: as many as may be open, each at the position of its entry.
 
 No file is read before its id is saved.
 """
@@ -11,7 +11,7 @@ from itertools import islice
 
 from log_shipper.registry.state import MISSING, TRUNCATED, FileState
 from log_shipper.shipper.clock import Clock
-from log_shipper.shipper.inputs.base import SourceContext, each
+from log_shipper.shipper.inputs.base import SourceContext, with_progress
 from log_shipper.shipper.inputs.files.discovery.scanner import ScannedFile
 from log_shipper.shipper.inputs.files.discovery.spec import Candidate, FileKey, InputSpec, key_of
 from log_shipper.shipper.inputs.files.identity.opened_file import EntryMatch, OpenedFile
@@ -19,26 +19,26 @@ from log_shipper.shipper.inputs.files.identity.proving import must_be_proven
 from log_shipper.shipper.inputs.files.lifecycle.closing import Closer
 from log_shipper.shipper.inputs.files.lifecycle.files import Files, Waiting
 from log_shipper.shipper.inputs.files.lifecycle.open_files import OpenFiles
-from log_shipper.shipper.inputs.files.lifecycle.transitions import Effect, Next, Opened, To, after
+from log_shipper.shipper.inputs.files.lifecycle.transitions import Effect, Next, Opened, To, next_state
 from log_shipper.shipper.inputs.files.reading.batch_reader import BatchReader
 from log_shipper.shipper.inputs.files.reading.factory import ActiveInputs
 from log_shipper.shipper.inputs.files.reading.harvester import Harvester
 
-TICK = 0.02  # file systems keep time in ticks of up to 10 ms: what is written just after the start can look older
+TICK = 0.02  # file systems keep time in ticks of up to 10 ms: data written just after the start can look older
 
 Refused = tuple[OpenedFile, EntryMatch, OSError]
 
 
 class OpenLimits:
-    """Limits how many files are open: by the `harvester_limit` of each input, and by the descriptors that the system
-    provides. Other files wait, and are opened as soon as one is closed."""
+    """The limits on open files: the `harvester_limit` of each input, and the descriptors of the process. Other files
+    wait, and are opened as soon as one is closed."""
 
     def __init__(self, files: Files, most: int) -> None:
         self._limits: dict[str, int] = {}  # by input id
         self._files = files
         self._most = most
 
-    def learn(self, specs: Iterable[InputSpec]) -> None:
+    def update_rules(self, specs: Iterable[InputSpec]) -> None:
         now = {spec.id: spec for spec in specs}
         self._limits |= {input_id: spec.config.harvester_limit for input_id, spec in now.items()}
         self._forget(lambda waiting: now.get(waiting.candidate.spec.id) is not waiting.candidate.spec)
@@ -47,7 +47,7 @@ class OpenLimits:
         self._limits = {input_id: limit for input_id, limit in self._limits.items() if input_id in input_ids}
 
     def forget_others(self, input_ids: Container[str]) -> None:
-        """Forget the files that wait, but those of these inputs."""
+        """Forget the waiting files of all other inputs."""
         self._forget(lambda waiting: waiting.candidate.spec.id not in input_ids)
 
     def _forget(self, is_over: Callable[[Waiting], bool]) -> None:
@@ -56,8 +56,8 @@ class OpenLimits:
                 self._files.change(key, waiting.was)
 
     def renew(self, candidates: Mapping[FileKey, Candidate]) -> list[Candidate]:
-        """Take the waiting files as a survey found them, and return those that it did not find. What is done here for
-        each of a hundred thousand is done at each survey."""
+        """Take the waiting files of a survey; return those that it did not find. The work per file is repeated at each
+        survey, for up to a hundred thousand files."""
         missing = []
         for of_input in list(self._files.waiting.values()):
             for key, waiting in list(of_input.items()):
@@ -69,7 +69,7 @@ class OpenLimits:
         return missing
 
     def admit(self, wanted: Iterable[Candidate]) -> list[Candidate]:
-        """Add these to the waiting files, and return those that may be opened now."""
+        """Add these to the waiting files; return those that may be opened now."""
         for candidate in wanted:
             self._files.change(candidate.key, Waiting(candidate, self._files.closed_as(candidate.key)))
         admitted: list[Candidate] = []
@@ -84,12 +84,12 @@ class OpenLimits:
 
     @property
     def wanted(self) -> Mapping[str, int]:
-        """How many files of each input wait for a place."""
+        """The number of waiting files of each input."""
         return {input_id: len(files) for input_id, files in self._files.waiting.items()}
 
     @property
     def waiting(self) -> tuple[int, int]:
-        """The number of waiting files, and their bytes on disk. Any thread may ask."""
+        """The number of waiting files, and their bytes on disk. Any thread may call it."""
         return sum(map(len, list(self._files.waiting.values()))), self._files.bytes_waiting
 
     @property
@@ -97,16 +97,16 @@ class OpenLimits:
         return bool(self._files.waiting)
 
 
-class Ignoring:
-    """Decides which files are too old to be read: ignore_older, ignore_inactive. `first_start`: unix time of the
-    agent's first start."""
+class IgnoreRules:
+    """The files too old to be read: ignore_older, ignore_inactive. `first_start`: unix time of the agent's first
+    start."""
 
     def __init__(self, clock: Clock, first_start: float) -> None:
         self._clock = clock
         self._since = {"since_first_start": first_start, "since_last_start": clock.time()}
 
     def skips(self, spec: InputSpec, scanned: ScannedFile) -> bool:
-        """True if the file's current content is not to be read; what is added to it later is."""
+        """Return True if the file's current content is not read; later additions are."""
         config = spec.config
         if 0 < config.ignore_older < self._clock.time() - scanned.modified:
             return True
@@ -122,7 +122,7 @@ class HarvesterStarter:
         open_files: OpenFiles,
         closer: Closer,
         reading: BatchReader,
-        ignoring: Ignoring,
+        ignoring: IgnoreRules,
         context: SourceContext,
     ) -> None:
         self._inputs = inputs
@@ -142,16 +142,16 @@ class HarvesterStarter:
         fresh_inputs: Container[str] = (),
         others_wait: bool = False,
     ) -> list[Refused]:
-        """Start reading these files, and return those that could not be read: nothing was done with them.
-        `fresh_inputs`: inputs of which no file was met before. `others_wait`: more files would be opened if they could.
+        """Start reading these files; return those that could not be read and were left as they are. `fresh_inputs`:
+        inputs without a known file so far. `others_wait`: more files would be opened if possible.
 
-        New ids must be on disk before the first record is sent, and with `once` the cuts at the files' ends; one
-        fsync serves all of them. Files that the registry knows need not wait: a full disk does not stop them.
+        New ids must be on disk before the first record is sent, and with `once` the cuts at the files' ends; one fsync
+        serves all of them. Known files need not wait: a full disk does not stop them.
         """
         fresh: list[Harvester] = []
         known: list[Harvester] = []
         refused: list[Refused] = []
-        for opened, claim in each(claims, self._progressed):
+        for opened, claim in with_progress(claims, self._progressed):
             try:
                 state, decided = self._decide(opened, claim, first=opened.spec.id in fresh_inputs)
                 if decided.to is To.CLOSED:
@@ -176,7 +176,7 @@ class HarvesterStarter:
         return refused
 
     def _decide(self, opened: OpenedFile, claim: EntryMatch, *, first: bool) -> tuple[FileState, Next]:
-        """Return the state from which the file is read, and whether it is read at all now. Raises OSError."""
+        """Return the state from which the file is read, and True if it is read now. Raises OSError."""
         state, was = claim.state, claim.was
         is_skipped = self._ignoring.skips(opened.spec, opened.scanned)
         if claim.is_new and (is_skipped or (first and opened.spec.config.tail_files)):
@@ -185,16 +185,16 @@ class HarvesterStarter:
         seen = Opened(
             is_new=claim.is_new,
             is_skipped=is_skipped,
-            # A file that is to be deleted is opened even if it is read, because the Closer plans the deletion.
+            # A file to be deleted is opened even if it is read, because the Closer plans the deletion.
             is_read=_is_read(opened, state) and not opened.spec.config.delete.enabled,
             is_proven=is_proven,
             needs_no_proof=is_proven or was is None or not was.proof,
             once=self._once,
         )
-        return state, after(seen)
+        return state, next_state(seen)
 
     def _rest(self, opened: OpenedFile, claim: EntryMatch, state: FileState, decided: Next) -> None:
-        """Close a file that has nothing to be read now."""
+        """Close a file that has nothing to read now."""
         if Effect.PUT_BACK in decided.effects and claim.was is not None:
             self._open_files.register_skipped(opened, claim.was)
         else:
@@ -213,7 +213,7 @@ class HarvesterStarter:
         self._closer.opened(harvester)
         if not self._once:  # a suspected copy may have been deleted while it waited, which no survey shows again
             self._open_files.look_for_removal(harvester)
-        # What followed a file that was missing, and is back, was opened meanwhile.
+        # The successor of a file that was missing and reappeared was opened meanwhile.
         is_back = was is not None and was.ended == MISSING and was.inode == state.inode
         if claim.previous_path is not None and claim.previous_path != state.path and not is_back:
             truncated = key_of(was) if was is not None and was.ended == TRUNCATED else None
@@ -222,7 +222,7 @@ class HarvesterStarter:
 
 
 def _is_read(opened: OpenedFile, state: FileState) -> bool:
-    """True if all of the file is acknowledged. An empty file is not: it is opened."""
+    """Return True if all of the file is acknowledged. An empty file is opened, so False."""
     if opened.content.compressed:
         return state.compressed == opened.size
     return opened.size == state.position > 0

@@ -46,7 +46,7 @@ it are in flight is Draining first. What is done in capitals is an `Effect`.
 | Draining  | its last batch is acknowledged                      | as it was | KEEP; PUT_BACK if it is not proven;    |
 |           |                                                     | left      | if it has ended OFFER, to its copies   |
 
-`to_open` and `moved` decide the rows of a scan, `after` the others. They are pure: whoever sees something asks them,
+`to_open` and `find_moved` decide the rows of a scan, `next_state` the others. They are pure: the caller asks them,
 and performs the effects. Which entry is a file's own is another table (relation.py).
 """
 
@@ -70,7 +70,7 @@ class To(Enum):
     READING = auto()
     CLOSED = auto()
     NONE = auto()
-    AS_DECIDED = auto()  # when it was left
+    AS_DECIDED = auto()  # the time at which reading stopped
 
 
 class Effect(Enum):
@@ -89,7 +89,7 @@ class Effect(Enum):
 
 
 class Next(NamedTuple):
-    """What a file becomes. `why`: the option that closes it, or would; `ended`: how its entry ends."""
+    """The next state of a file. `why`: the option that closes it, or would; `ended`: how its entry ends."""
 
     to: To
     effects: tuple[Effect, ...] = ()
@@ -97,14 +97,14 @@ class Next(NamedTuple):
     ended: str | None = None
 
 
-# What is seen: not frozen, which would cost as much as to decide.
+# The observations are not frozen, which would cost as much as the decision.
 
 
 @dataclass(slots=True)
 class Opened:
     """A file that was opened and identified. `is_skipped`: by ignore_older or ignore_inactive; `is_read`: all of it was
     acknowledged, and no option needs it open. `is_proven`: it was not written to since its entry was made.
-    `needs_no_proof`: that, or its entry has no proof with which the bytes could be compared."""
+    `needs_no_proof`: that, or its entry has no proof to compare with."""
 
     is_new: bool
     is_skipped: bool
@@ -122,10 +122,10 @@ class Failed:
 
 
 @dataclass(slots=True)
-class Looked:
+class Observed:
     """A file that is read, at one moment. `idle_for` and `open_for`: seconds since its last read with data, and since
     it was opened. `is_over`: it is at its end, with nothing pending and nothing in flight; `is_ending`: its pending
-    message will be ended by time; `is_read_on`: another file's message is continued in it. `wanted`: another file waits
+    message will be ended by time; `is_read_on`: another file's message continues in it. `wanted`: another file waits
     for its place. `has_grown`: it may have other bytes than were read; `has_rest`: it has more."""
 
     rules: CloseConfig
@@ -149,14 +149,14 @@ class Looked:
 
 @dataclass(slots=True)
 class Settled:
-    """A file that is not read any more, and of which nothing is in flight."""
+    """A file that is no longer read and has nothing in flight."""
 
     is_proven: bool
     has_ended: bool
 
 
 class Event(Enum):
-    """What decides by itself."""
+    """An event that decides by itself."""
 
     TOUCHED = auto()
     RENAMED_BY_PATH = auto()
@@ -166,7 +166,7 @@ class Event(Enum):
     OVER_BUDGET = auto()
 
 
-Seen = Opened | Failed | Looked | Settled | Event
+Seen = Opened | Failed | Observed | Settled | Event
 
 AFTER_INTERVAL = "close.reader.after_interval"
 STAYS = Next(To.READING)
@@ -180,13 +180,13 @@ AT_ONCE: Mapping[Event, Next] = {
 }
 
 
-def after(seen: Seen) -> Next:
+def next_state(seen: Seen) -> Next:
     match seen:
         case Opened():
             return _opened(seen)
         case Failed():
             return _failed(seen.error)
-        case Looked():
+        case Observed():
             return _without_name(seen) if seen.is_removed else _looked(seen)
         case Settled():
             return _settled(seen)
@@ -215,7 +215,7 @@ def _failed(error: Truncated | CompressionError | OSError) -> Next:
     return Next(To.NONE, (Effect.REPORT,))
 
 
-def _looked(seen: Looked) -> Next:
+def _looked(seen: Observed) -> Next:
     option = _option(seen)
     if option is None:
         return STAYS
@@ -226,8 +226,8 @@ def _looked(seen: Looked) -> Next:
     return Next(To.CLOSED if seen.at_end or seen.is_finished else To.NONE, (Effect.KEEP,), option)
 
 
-def _without_name(seen: Looked) -> Next:
-    """Return what becomes of a deleted file: it is read to its end, because nobody can do that later."""
+def _without_name(seen: Observed) -> Next:
+    """Return the next state of a deleted file: it is read to its end, because that is impossible later."""
     option, is_over = _option(seen), is_over_time(seen.rules, seen.open_for)
     if option is None:
         return _given_up(AFTER_INTERVAL) if is_over and not seen.is_read_on else STAYS
@@ -244,8 +244,8 @@ def _given_up(option: str) -> Next:
     return Next(To.NONE, (Effect.END, Effect.COUNT), option, REMOVED)
 
 
-def _option(seen: Looked) -> str | None:
-    """Return the option by which the file is to be closed."""
+def _option(seen: Observed) -> str | None:
+    """Return the option that closes the file."""
     rules, change = seen.rules, seen.rules.on_state_change
     if seen.is_read_on:
         return None
@@ -280,11 +280,11 @@ def _settled(seen: Settled) -> Next:
 
 
 def to_open(candidates: Mapping[FileKey, Candidate], files: Files, blocked: Container[FileKey]) -> list[Candidate]:
-    """Return the files to be opened, the oldest first: new ones, and closed ones that have new data. `blocked` ones
-    must not be opened yet."""
+    """Return the files to be opened, the oldest first: new ones, and closed ones with new data. `blocked` ones must not
+    be opened yet."""
     wanted = []
     closed, with_state = files.closed, files.with_state
-    for key, candidate in candidates.items():  # they may be a hundred thousand
+    for key, candidate in candidates.items():  # there may be a hundred thousand
         is_wanted = closed[key].has_new_data(candidate.file) if key in closed else key not in with_state
         if is_wanted and key not in blocked:
             wanted.append(candidate)
@@ -293,13 +293,13 @@ def to_open(candidates: Mapping[FileKey, Candidate], files: Files, blocked: Cont
 
 
 class Moved(NamedTuple):
-    """The open files that a survey found at another path, with that, and those that it did not find."""
+    """Return the open files that a survey found at another path, with that path, and those that it did not find."""
 
     renamed: list[tuple[Harvester, ScannedFile]]
     missing: list[Harvester]
 
 
-def moved(candidates: Mapping[FileKey, Candidate], files: Files) -> Moved:
+def find_moved(candidates: Mapping[FileKey, Candidate], files: Files) -> Moved:
     renamed, missing = [], []
     for key, harvester in files.running.items():
         if harvester.path_state is PathState.REMOVED:

@@ -1,7 +1,7 @@
-"""Files that disappear while they wait for their turn to be opened: a loss, unless another file has their content.
+"""Report files that disappeared while they waited to be opened: a loss, unless another file has their content.
 
-When Kafka is down, open files cannot be closed, so those that come later wait, and rotation may delete them by then. Of
-such a file no more is known than what a scan saw of it.
+When Kafka is down, open files cannot be closed, so later ones wait, and rotation may delete them. Of such a file only
+the result of a scan is known.
 """
 
 import logging
@@ -25,8 +25,8 @@ def report_unopened(
     excused: Callable[[str], bool],
     metrics: Metrics,
 ) -> None:
-    """Count and log what is lost of files that waited, and that a survey did not find any more. What an entry knows
-    of its file is reported with the entry. `excused` as in RegistryEntries.lose_missing."""
+    """Count and log the loss of waiting files that a survey no longer found. The data known to an entry is reported
+    with the entry. `excused` as in RegistryEntries.lose_missing."""
     missing = {candidate.key: candidate for candidate in unopened if not excused(candidate.file.path)}
     if not missing:
         return
@@ -35,7 +35,7 @@ def report_unopened(
         if unseen is not None and state.size_seen:  # else it is compressed
             entries.change(replace(state, size_seen=max(state.size_seen, unseen.file.size)))
     present = candidates.values()
-    times = {(spec.id, file.modified) for spec, file, _ in present}  # a file that is moved or compressed keeps its time
+    times = {(spec.id, file.modified) for spec, file, _ in present}  # a moved or compressed file keeps its time
     packed = {
         (spec.id, path)
         for spec, file, _ in present
@@ -50,9 +50,8 @@ def report_unopened(
 
 def _log(file: ScannedFile) -> None:
     logger.warning(
-        "%s no longer exists under the paths and was not opened before, because as many files were open as may be "
-        "(harvester_limit, or the descriptors of the process): its %d bytes are lost if it was deleted; if it was "
-        "moved, add its new path to the paths",
+        "%s disappeared before it could be opened: open-file limit reached (harvester_limit or RLIMIT_NOFILE). Its "
+        "%d bytes are lost if it was deleted; if it was moved, add its new path to the paths",
         file.path,
         file.size,
         extra=EACH,

@@ -1,7 +1,7 @@
-"""Reads the open files in turn, and decides what follows from each read.
+"""Read the open files in turn, and act on the result of each read.
 
 One read of one file gives one batch, so a big file cannot starve the others. A batch leaves here only when everything
-that a second reading could not reproduce (a new id, a message end that was decided by time) is on disk.
+that a second reading could not reproduce (a new id, a message end decided by time) is on disk.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -20,10 +20,10 @@ from log_shipper.shipper.inputs.files.reading.scheduler import Scheduler
 from log_shipper.shipper.inputs.files.reading.waiting_sizes import look_at_size
 from log_shipper.shipper.reader.gzip_file import CompressionError
 
-# So that acknowledgements are taken in between. Small reads are the new data of many files; a large one alone makes the
-# others wait long enough, the more so if processors work on it.
+# A limit, so that acknowledgements are processed in between. Small reads are new data of many files; a single large one
+# delays the others long enough, more so with processors.
 READS_AT_ONCE = 32
-# Files that wait for room in the pipeline and are looked at before these reads: the others have their turn later.
+# Maximum number of files checked for room in the pipeline before these reads; the others are checked later.
 LOOKS_AT_ONCE = 256
 LOOK_AGAIN = 0.02  # seconds, if there are more
 
@@ -32,16 +32,16 @@ ReadError = Truncated | CompressionError | OSError
 
 @dataclass(frozen=True, slots=True)
 class ReadHooks:
-    """Callbacks to the owner of the files. `failed`: the file cannot be read further; returns the message that was
-    pending, if nothing else will give it. `reached_end`: the file was read to its current end."""
+    """Callbacks to the owner of the files. `failed`: the file cannot be read further; returns the pending message,
+    unless it is read elsewhere. `reached_end`: the file was read to its current end."""
 
     failed: Callable[[Harvester, ReadError], Batch | None]
     reached_end: Callable[[Harvester], None] = lambda harvester: None
 
 
 class BatchReader:
-    """Used by the reading thread only. `running` are the open files; `takes_more` returns False for a file of which too
-    much waits in the pipeline."""
+    """The reader of batches. Used by the reading thread only. `running` are the open files; `takes_more` returns False
+    for a file with too much data waiting in the pipeline."""
 
     def __init__(
         self,
@@ -62,8 +62,8 @@ class BatchReader:
         self.reads = 0
 
     def read(self, budget: int) -> Iterator[Batch]:
-        """Yield batches until no file has anything to read, or one read more than `budget` bytes was made, or a few
-        small ones. The caller may stop at any batch. Raises nothing about files."""
+        """Yield batches until no file has anything to read, or one read exceeded `budget` bytes, or a few small ones
+        were made. The caller may stop at any batch. Raises nothing about files."""
         yield from self._scheduler.released()
         self._wake_waiting()
         for _ in range(READS_AT_ONCE):
@@ -75,12 +75,13 @@ class BatchReader:
                 yield batch
 
     def waiting(self, *, all_of_them: bool) -> Iterator[Harvester]:
-        """The files of which too much waits in the pipeline; `all_of_them`: also those whose turn will come."""
+        """Return the files with too much data waiting in the pipeline; `all_of_them`: also those whose turn will
+        come."""
         return chain(self._scheduler.paused, self._scheduler.awake if all_of_them else ())
 
     @property
     def next_read(self) -> float:
-        """Return the seconds that may pass before `read` has something to do, if nothing happens; 0: it has now."""
+        """Return the seconds until `read` has something to do, if nothing happens; 0: it has now."""
         paused = self._scheduler.paused
         looks = islice(paused, LOOKS_AT_ONCE)
         if self._scheduler.busy or any(self._takes_more(harvester.source) for harvester in looks):
@@ -97,12 +98,12 @@ class BatchReader:
         self._takes_more = lambda source: is_wanted(source) and takes_more(source)
 
     def await_save(self, saved: SaveTicket, harvester: Harvester) -> None:
-        """Read nothing of the file before that state is on disk."""
+        """Stop reading the file until that state is on disk."""
         self._scheduler.await_save(saved, harvester)
 
     def _wake_waiting(self) -> None:
         for harvester in self._scheduler.overdue():
-            # It is read once more before its message is ended: while nothing was read, its next line may have come.
+            # It is read once more before its message is ended: its next line may have come while nothing was read.
             self._scheduler.wake(harvester)
         for harvester in list(islice(self._scheduler.paused, LOOKS_AT_ONCE)):
             if self._takes_more(harvester.source):
@@ -149,8 +150,8 @@ class BatchReader:
             self._hooks.failed(harvester, error)
 
     def _end_message(self, harvester: Harvester) -> list[Batch]:
-        """End the pending message by time. Its end must be on disk before it is sent, or a second reading after a crash
-        could join it with the next lines and give the same offset another text."""
+        """End the pending message by time. Its end must be on disk before it is sent: otherwise a second reading after
+        a crash could join it with the next lines, and the same offset would have another text."""
         batch = harvester.end_message()
         return self._take(harvester, batch) if batch is not None else []
 
@@ -168,6 +169,6 @@ class BatchReader:
         return [batch] if unsaved is None else []
 
     def may_release(self, harvester: Harvester) -> bool:
-        """True if the file may be closed: no batch of it waits to be queued, and no other file's message is being
-        continued in it."""
+        """Return True if the file may be closed: none of its batches waits to be queued, and no other file's message
+        continues in it."""
         return harvester.schedule.turn is not Turn.SAVING and not is_read_on(harvester)

@@ -1,10 +1,10 @@
-"""A file, followed by the file in which its last message continues.
+"""Join a file with the file in which its last message continues.
 
 When a log is rotated in the middle of a stack trace, its last lines are the first ones of the next file. So while a
-message is pending at the end of a renamed file, that file's readers continue in its successor, and where that one ends,
-in the next, as if they were one file, up to the end of that message and no further. Offsets continue beyond the end of
-the first file. The message belongs to the first file; the last one is read by its own readers from the end of the
-message. Each of them may be compressed: then it must be whole, and its end does not end the message.
+message is pending at the end of a renamed file, its readers continue in its successor, and where that ends, in the
+next, as if they were one file, up to the end of that message and no further. Offsets continue beyond the end of the
+first file. The message belongs to the first file; the last one is read by its own readers from the end of the message.
+Each file may be compressed: then it must be whole, and its end does not end the message.
 """
 
 import os
@@ -28,9 +28,9 @@ Open = TypeVar("Open")  # an open file
 
 @dataclass(slots=True, eq=False)
 class Links(Generic[Open]):
-    """The files before and after one, as far as a message may lie across them (rotation_links.py). `continues_behind`:
-    a message is continued behind its end. `is_alone`: it is read from its start without the file before it, which had
-    been closed."""
+    """The predecessors and successors of a file, as far as a message may span them (rotation_links.py).
+    `continues_behind`: a message continues after its end. `is_alone`: it is read from its start without its
+    predecessor, which had been closed."""
 
     predecessor: Open | None = None
     successor: Open | None = None
@@ -49,7 +49,7 @@ class Successor(Protocol):
     def fd(self) -> int: ...
 
     def update(self, **changes: object) -> None:
-        """Change the file's state, and let the registry know."""
+        """Change the file's state, and pass it to the registry."""
 
     def skip(self, length: int, data: bytes) -> Callable[[], None]:
         """Take the first `length` bytes, which were `data`, as read; return the function that acknowledges them."""
@@ -60,15 +60,15 @@ class ContinuedFile:
     successor, once `continue_in` was called. `is_followed`: its entry names that successor."""
 
     def __init__(self, own: RawFile, line_end: bytes, *, is_followed: bool = False) -> None:
-        """`line_end`: what ends a line, in the file's encoding."""
+        """Take the content of the file. `line_end`: the line terminator, in the file's encoding."""
         self.own = own
         self.is_followed = is_followed
         self.offset = own.offset
         self.busy = False
         self.continuation: Continuation | None = None
         self._line_end = line_end
-        self._mark = max(line_end)  # one byte of each line end: not the NUL of which UTF-16 has so many
-        self._last = b""  # as many bytes as a line end has
+        self._mark = max(line_end)  # one byte of each line end: not the NUL, which is frequent in UTF-16
+        self._last = b""  # as long as a line end
 
     @property
     def start(self) -> int:
@@ -111,8 +111,8 @@ class ContinuedFile:
         return self.continuation.pop_cut(ends_line=ends_line)
 
     def continue_in(self, successor: Successor) -> bool:
-        """Continue in another file, or in one more. False if no line ends where reading ended, or that is not the end.
-        Raises OSError."""
+        """Continue in another file, or in a further one. Return False if no line ends where reading ended, or that is
+        not the end. Raises OSError."""
         file = self.own if self.continuation is None else self.continuation.file
         if self._last != self._line_end or not (isinstance(file, PlainFile) or file.complete):
             return False
@@ -127,17 +127,18 @@ class ContinuedFile:
 
 
 def _takes_cut(file: RawFile, *, is_followed: bool) -> bool:
-    """As the file's own `pop_cut`, but the end of a compressed one ends no message if another file follows it."""
+    """Forward the file's own `pop_cut`, but the end of a compressed file ends no message if another file follows
+    it."""
     is_cut = file.offset in file.cuts
     return file.pop_cut() and (is_cut or not (is_followed and file.complete))
 
 
 class _Part:
-    """One of the files in which the message is continued, from its start on. `start`: how many bytes are before it, of
-    the files between the first one and this."""
+    """One of the files in which the message continues, from its start. `start`: the bytes before it, of the files
+    between the first one and this."""
 
     def __init__(self, successor: Successor, start: int, cuts: tuple[int, ...]) -> None:
-        """Raises OSError."""
+        """Open the content. Raises OSError."""
         self.successor = successor
         self.start = start
         self._fd = os.dup(successor.fd)  # the successor may be closed while this is read
@@ -157,8 +158,8 @@ class _Part:
         return line
 
     def _check_start(self) -> None:
-        """Raise Truncated if the successor was truncated before anything of it was read: its content does not continue
-        the message. Raises OSError."""
+        """Raise Truncated if the successor was truncated before it was read: its content does not continue the message.
+        Raises OSError."""
         successor = self.successor
         if not self.file.offset and successor.is_open and not successor.content.matches(successor.state):
             raise Truncated(os.fstat(successor.fd).st_size)
@@ -169,13 +170,13 @@ class _Part:
 
     @property
     def end(self) -> int:
-        """Where the bytes that were given end."""
+        """The end of the returned bytes."""
         return self.start + self.file.offset - len(self._block) + self._given
 
     def skip(self, end: int) -> Callable[[], None]:
-        """Have the successor take its bytes up to `end` as read. Raises OSError."""
+        """Make the successor take its bytes up to `end` as read. Raises OSError."""
         length = max(min(end, self.end) - self.start, 0)
-        # As they were read: the file may have others now. Fewer if they were too many to be kept.
+        # As they were read: the file may have others now. Fewer if they were too many to keep.
         return self.successor.skip(length, bytes(self._taken[:length]))
 
     def close(self) -> None:
@@ -183,8 +184,8 @@ class _Part:
 
 
 class Continuation:
-    """The bytes of the successors, each from its start on. `end`: the first file's last byte and one; `cut`: where its
-    message was ended by time, beyond `end` perhaps."""
+    """The bytes of the successors, each from its start. `end`: the first file's size; `cut`: where its message was
+    ended by time, possibly beyond `end`."""
 
     def __init__(self, own: RawFile) -> None:
         self.end = own.offset
@@ -193,7 +194,7 @@ class Continuation:
         self._parts: list[_Part] = []
 
     def extend(self, successor: Successor) -> None:
-        """Continue in this file, where the one before it ends. Raises OSError."""
+        """Continue in this file, where the previous one ends. Raises OSError."""
         start = self._parts[-1].end if self._parts else 0
         cuts = tuple(cut - self.end - start for cut in self._own.cuts if cut > self.end + start)
         self._parts.append(_Part(successor, start, cuts))
@@ -208,16 +209,16 @@ class Continuation:
         return self.file.busy
 
     def next_line(self, mark: int) -> bytes:
-        """Return the bytes up to the next `mark`, so that no more than one line ends in them: the message that the
-        readers have is known to have ended as soon as a line ends it. It may then be dropped, and nothing but the end
-        of that line's run shows where it ended. Raises Truncated, OSError."""
+        """Return the bytes up to the next `mark`, so that at most one line ends in them: then the readers' message is
+        known to have ended as soon as a line ends it. It may be dropped, and only the end of that line's run shows
+        where it ended. Raises Truncated, OSError."""
         return self._parts[-1].next_line(mark)
 
     def pop_cut(self, *, ends_line: bool) -> bool:
         return self._parts[-1].pop_cut(ends_line=ends_line)
 
     def split(self, messages: Messages, ledger: Ledger, read_at: float) -> Callable[[], None]:
-        """Reduce the run to the messages of the first file, whose `ledger` is given, and have each successor take its
+        """Reduce the run to the messages of the first file, with the given `ledger`, and make each successor take its
         part of the split message as read. Return the function that acknowledges these bytes of all files. Raises
         OSError."""
         length = self._keep_own(messages)
@@ -226,7 +227,7 @@ class Continuation:
         passed = [part.successor for part in self._parts[:-1]]
 
         def resolve() -> None:
-            # The last position first: should only that one be saved, the message is read again as a whole, because the
+            # The last position first: if only that one is saved, the message is read again as a whole, because the
             # entries of the others still name their successors.
             for resolve_part in reversed(resolve_parts):
                 resolve_part()
@@ -237,9 +238,9 @@ class Continuation:
         return resolve
 
     def _keep_own(self, messages: Messages) -> int:
-        """Remove from the run in which the split message has ended what began in the successor, unless it is
-        interleaved with what began before; return how many bytes of the successor belong to what is left. Lines come
-        one by one: so that message ends in this run, though it is dropped perhaps, and so may be what followed it."""
+        """Remove from the run in which the split message ended everything that began in the successor, unless it is
+        interleaved with earlier messages; return how many bytes of the successor belong to the rest. Lines come one by
+        one, so the message ends in this run, even if it or what followed is dropped."""
         beyond = next((offset for offset in messages.offsets if offset >= self.end), messages.end)
         messages.end = snap_forward(messages, beyond)
         messages.select([index for index, offset in enumerate(messages.offsets) if offset < messages.end])
@@ -248,7 +249,7 @@ class Continuation:
 
     def _name_by_own_bytes(self, messages: Messages) -> None:
         """Give messages that began in the successor, interleaved with earlier ones, the last offsets of the first file:
-        should more be written to that file, its new messages will have the offsets behind its end."""
+        if more is written to that file, its new messages get the offsets after its end."""
         own, count = bisect_left(messages.offsets, self.end), len(messages.offsets)
         first = self.end - (count - own)
         if own == count or first <= (messages.offsets[own - 1] if own else messages.start):

@@ -1,4 +1,4 @@
-"""The configured inputs that are read, and how a file of one becomes a harvester."""
+"""Hold the inputs that are read, and make harvesters of their files."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -25,10 +25,10 @@ OnSettled = Callable[[Harvester], None]
 
 @dataclass(frozen=True, eq=False)
 class Input(ConfiguredInput[InputConfig]):
-    """One that reads files."""
+    """An input that reads files."""
 
     spec: InputSpec = field(init=False)
-    _shared: Doc = field(init=False)  # by all of its files: a dictionary for each of many files would take much memory
+    _shared: Doc = field(init=False)  # shared by all of its files, to save memory
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "spec", InputSpec(self.config, self.comes_and_goes))
@@ -44,14 +44,14 @@ class Input(ConfiguredInput[InputConfig]):
         on_settled: OnSettled | None = None,
     ) -> Harvester:
         """Return a harvester that resumes at the state's position; with `once` it ends at the state's size. `was`: the
-        entry that is to be proven first. Raises OSError."""
+        entry to be proven first. Raises OSError."""
         joining = [parser for parser in self.config.parsers if parser.ends_after is not None]
         line_end = encoded_terminator(self.config.encoding, self.config.line_terminator)
         policy = ReadPolicy(
             None if once else max_timeout(joining),
             once,
             line_end=line_end,
-            most_kept=self.max_bytes * (1 + len(joining)),
+            max_kept_bytes=self.max_bytes * (1 + len(joining)),
             resend_on_touch=self.config.prospector.scanner.resend_on_touch and not once,
         )
         shared = self._members(state, self._owner(content.fd))
@@ -71,12 +71,12 @@ class Input(ConfiguredInput[InputConfig]):
         return Harvester(content, state, setup, was=was, on_settled=on_settled)
 
     def _owner(self, fd: int) -> Doc:
-        """Return the members about the file's owner that the options ask for. Raises OSError."""
+        """Return the fields about the file's owner that the options ask for. Raises OSError."""
         wanted = self.config.include_file_owner_name, self.config.include_file_owner_group_name
         return owner_members(fd, owner=wanted[0], group=wanted[1]) if any(wanted) else {}
 
     def _members(self, state: FileState, owner: Doc) -> Doc:
-        """Return the members that all records of a file have."""
+        """Return the fields of all records of a file."""
         file = file_member(state.id, state.path, state.inode, state.device) | owner
         return members_of_file(self._shared, file)
 
@@ -85,7 +85,7 @@ class Input(ConfiguredInput[InputConfig]):
 
 
 class ActiveInputs:
-    """The inputs that are read now; they are replaced only here. `specs` is a view of them, by id, in the order of the
+    """The inputs that are read now, replaced only here. `specs` is a view of them, by id, in the order of the
     configuration."""
 
     def __init__(self, inputs: Iterable[Input]) -> None:
@@ -94,7 +94,7 @@ class ActiveInputs:
         self.specs: Mapping[str, InputSpec] = MappingProxyType(self._specs)
 
     def replace(self, inputs: list[Input]) -> set[str]:
-        """Read these inputs from now on; return the ids of those that were removed or changed."""
+        """Read these inputs from now on; return the ids of removed and changed ones."""
         stay = set(inputs)
         replaced = {input_id for input_id, active in self._inputs.items() if active not in stay}
         self._inputs = {active.id: active for active in inputs}

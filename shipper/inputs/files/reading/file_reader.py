@@ -1,4 +1,4 @@
-"""Reads an open file through its chain of readers, and keeps what proves the bytes that were read."""
+"""Read an open file through its chain of readers, and keep the proofs of the bytes read."""
 
 import logging
 import os
@@ -27,28 +27,29 @@ from log_shipper.shipper.reader.base import RawFile, Reader
 
 logger = logging.getLogger(__name__)
 
-Chain = Callable[[RawFile], Reader]  # what turns the bytes of a file into messages
+Chain = Callable[[RawFile], Reader]  # turns the bytes of a file into messages
 
 
 @dataclass(frozen=True, slots=True)
 class ReadPolicy:
-    """`multiline_timeout`: seconds after its last line at which a pending message is ended; None: never.
-    `once`: the file ends at the size it had when it was opened. `repeatable`: it can be read again. `most_kept`: bytes
-    that the readers keep of a line and a pending message, at most. `resend_on_touch`: the input's option."""
+    """Options of reading. `multiline_timeout`: seconds after its last line at which a pending message is ended;
+    None: never. `once`: the file ends at its size when it was opened. `repeatable`: it can be read again.
+    `max_kept_bytes`: maximum bytes of a line and a pending message that the readers keep.
+    `resend_on_touch`: the input's option."""
 
     multiline_timeout: float | None = None
     once: bool = False
     repeatable: bool = True
     line_end: bytes = b"\n"
-    most_kept: int = 2**31
+    max_kept_bytes: int = 2**31
     resend_on_touch: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ReadSetup:
-    """How a file is read, apart from its content and its entry. `source` is attached to its batches; `chain` turns its
-    bytes into messages; `note` takes new states of the file to the registrar; `stage` makes the
-    stage of its ledger, where the output commits transactions."""
+    """How a file is read, apart from its content and entry. `source` is attached to its batches; `chain` turns its
+    bytes into messages; `note` passes new states of the file to the registrar; `stage` makes the stage of its ledger,
+    if the output commits transactions."""
 
     source: Source
     chain: Chain
@@ -59,7 +60,8 @@ class ReadSetup:
 
 
 class FileReader:
-    """`own` is the file itself, `file` what the readers read (continued_file.py), `reader` the outermost of them."""
+    """The reader of an open file. `own` is the file itself, `file` what the readers read (continued_file.py), `reader`
+    the outermost of them."""
 
     __slots__ = (
         "_chain",
@@ -82,8 +84,7 @@ class FileReader:
     )
 
     def __init__(self, content: Content, state: FileState, setup: ReadSetup, was: FileState | None) -> None:
-        """`was`: the entry that is to be proven before anything is read, None where there is nothing to prove. Raises
-        OSError."""
+        """Open the file. `was`: the entry to be proven before anything is read, or None. Raises OSError."""
         self._content = content
         self._state = state
         self._chain = setup.chain
@@ -122,13 +123,13 @@ class FileReader:
         return self.file.continuation if isinstance(self.file, ContinuedFile) else None
 
     def follow(self, state: FileState) -> None:
-        """Note whether the file's entry, which is this one now, names a file in which the last message may continue."""
+        """Note whether the file's current entry names a file in which the last message may continue."""
         self._is_followed = state.continues_in is not None
         if isinstance(self.file, ContinuedFile):
             self.file.is_followed = self._is_followed
 
     def continue_in(self, successor: Successor) -> bool:
-        """As ContinuedFile has it. Raises OSError."""
+        """Continue in the successor (ContinuedFile.continue_in). Raises OSError."""
         return isinstance(self.file, ContinuedFile) and self.file.continue_in(successor)
 
     def resume_alone(self, offset: int) -> None:
@@ -138,16 +139,16 @@ class FileReader:
         self._read_from(offset, ())
 
     def close(self) -> None:
-        """The content's descriptor is not closed."""
+        """Close the readers, but not the content's descriptor."""
         if isinstance(self.file, ContinuedFile):
             self.file.close()
 
     def skip(self, start: int, end: int, cuts: tuple[int, ...], data: bytes) -> None:
-        """Take the bytes from `start` to `end` as read. `data` is what was read from the file's start on; it may be
+        """Take the bytes from `start` to `end` as read. `data` is what was read from the start of the file, possibly
         fewer bytes. Raises OSError."""
         is_all = len(data) == end
         self._trail.go_back(start)
-        if is_all or not self._content.compressed:  # to decompress all of it would take long: there is no proof then
+        if is_all or not self._content.compressed:  # decompressing all of it would take long: then there is no proof
             self._trail.add(data[start:] if is_all else os.pread(self._content.fd, end - start, start))
         self._read_from(end, cuts)
         if is_all and isinstance(self.own, PlainFile):
@@ -155,11 +156,11 @@ class FileReader:
 
     @property
     def unproven(self) -> FileState | None:
-        """The entry before the match, as long as it is not proven."""
+        """The entry before the match, until it is proven."""
         return self._was if self._proving is not None else None
 
     def confirm(self) -> bool:
-        """True if it is proven to be the file of its entry, and to have all that was read of it; False if that is not
+        """Return True if the file is proven to be that of its entry, with everything read of it; False if that is not
         known yet. Raises Truncated, Disproved, OSError."""
         if not self._is_confirmed:
             # The file was identified before its id was saved; it may have been rewritten since.
@@ -177,44 +178,44 @@ class FileReader:
     def _log_successor(self) -> None:
         state, was = self._state, self._was
         if was is not None and was.ended is not None:
-            where = "it was left" if state.path == was.path else f"{was.path} was"
+            where = "it ended before" if state.path == was.path else f"{was.path} ended"
             logger.info("%s resumes where %s (file id %s, offset %d)", state.path, where, state.id, state.position)
 
     @property
     def is_as_read(self) -> bool:
-        """True if the file still has the bytes that were read last. Raises OSError."""
+        """Return True if the file still has the bytes read last. Raises OSError."""
         return is_as_read(self.own)
 
     @property
     def padding(self) -> int:
-        """The number of NULs at the end of the file that are not content; 0 as long as its end was not reached."""
+        """The number of NULs at the end of the file that are padding; 0 until its end was reached."""
         return self.own.padding if isinstance(self.own, PlainFile) else 0
 
     def has_changed(self, status: os.stat_result) -> bool:
-        """True if the file may have other bytes than those that were read. Raises OSError."""
+        """Return True if the file may have other bytes than those read. Raises OSError."""
         own = self.own
         is_read = status.st_size == own.offset + self.padding and self._rewrites.is_as_seen(status)
         return not is_read or (isinstance(own, PlainFile) and own.has_filled_padding)
 
     def changed(self, status: os.stat_result) -> int:
-        """Return the time of change that the entry keeps; 0 if the file may have been rewritten since the last look."""
+        """Return the time of change for the entry; 0 if the file may have been rewritten since the last look."""
         return status.st_ctime_ns if self._rewrites.is_as_seen(status) else 0
 
     def cut_short(self, *, flagged: bool) -> None:
-        """Make the next read end the pending message within its line; the remainder is another message."""
+        """Make the next read end the pending message within its line; the rest is another message."""
         self.is_cut_short = True
         self._is_flagged = flagged
         self.file.cut_here()
 
     def took_cut(self, messages: Messages) -> bool:
-        """True, once, if the last read, which gave `messages`, ended one that was cut short."""
+        """Return True, once, if the last read, which gave `messages`, ended one that was cut short."""
         taken, self.is_cut_short = self.is_cut_short, False
         if taken and self._is_flagged:
             messages.flag_last(TRUNCATED)
         return taken
 
     def fingerprint_now(self, known: tuple[int, str]) -> tuple[int, str]:
-        """Raises OSError."""
+        """Return the fingerprint of the file as it is now. Raises OSError."""
         return fingerprint_now(self._content, self.own, known)
 
     def remember_end(self, end: int) -> None:
@@ -229,7 +230,7 @@ class FileReader:
         return self._ends[passed - 1][1:] if passed else None
 
     def forget_evidence(self, position: int) -> None:
-        """Forget the evidence up to `position`: the state has it."""
+        """Forget the evidence up to `position`, which is in the state."""
         del self._ends[: self._ends_up_to(position)]
 
     def _ends_up_to(self, position: int) -> int:

@@ -69,7 +69,7 @@ class Harvester:
         was: FileState | None = None,
         on_settled: "Callable[[Harvester], None] | None" = None,
     ) -> None:
-        """`on_settled` is called each time the last batch in flight is settled. Raises OSError."""
+        """Open the file. `on_settled` is called each time the last batch in flight is settled. Raises OSError."""
         self.content = content
         self.key: FileKey = (setup.source.input_id, state.device, state.inode)
         self.state = state
@@ -96,7 +96,7 @@ class Harvester:
 
     @property
     def unproven(self) -> FileState | None:
-        """The entry before the match, as long as it is not proven."""
+        """The entry before the match, until it is proven."""
         return self._file_reader.unproven
 
     @property
@@ -108,39 +108,39 @@ class Harvester:
         return self.content.fd
 
     def status(self) -> os.stat_result:
-        """Raises OSError."""
+        """Return the status of the file. Raises OSError."""
         return os.fstat(self.fd)
 
     @property
     def offset(self) -> int:
-        """The offset up to which bytes belong to batches; raw bytes of a pending message lie beyond it."""
+        """The offset up to which bytes belong to batches; raw bytes of a pending message follow it."""
         return self.ledger.tracked
 
     @property
     def read_to(self) -> int:
-        """The offset up to which the file was read, a pending message included."""
+        """The offset up to which the file was read, including a pending message."""
         return self._file_reader.own.offset
 
     @property
     def pending_bytes(self) -> int:
-        """About how many bytes the unfinished line and the pending message take in memory, also after the next read."""
+        """The approximate memory of the unfinished line and the pending message in bytes, also after the next read."""
         if not self.is_proven or self._file_reader.is_cut_short:
             return 0
-        return min(self._file_reader.file.offset - self.offset, self.policy.most_kept)
+        return min(self._file_reader.file.offset - self.offset, self.policy.max_kept_bytes)
 
     @property
     def padding(self) -> int:
-        """The number of NULs at the end of the file that are not content; 0 as long as its end was not reached."""
+        """The number of NULs at the end of the file that are padding; 0 until its end was reached."""
         return self._file_reader.padding
 
     @property
     def is_as_read(self) -> bool:
-        """True if the file still has the bytes that were read last, of this start or the one before. Raises OSError."""
+        """Return True if the file still has the bytes read last, in this run or the one before. Raises OSError."""
         return self._file_reader.is_as_read and (self.unproven is None or self.content.matches(self.unproven))
 
     @property
     def is_busy(self) -> bool:
-        """True if the last read came back early, and is to be repeated soon."""
+        """Return True if the last read returned early and is to be repeated soon."""
         return self._file_reader.file.busy
 
     @property
@@ -148,7 +148,7 @@ class Harvester:
         return self._file_reader.continuation is not None
 
     def has_changed(self, status: os.stat_result) -> bool:
-        """True if the file may have other bytes than those that were read. Raises OSError."""
+        """Return True if the file may have other bytes than those read. Raises OSError."""
         return self._file_reader.has_changed(status)
 
     @property
@@ -170,17 +170,17 @@ class Harvester:
 
     @property
     def message_deadline(self) -> float | None:
-        """Monotonic time at which the pending message must be ended by `end_message`."""
+        """Monotonic time at which `end_message` must end the pending message."""
         since, timeout = self._file_reader.reader.pending_since, self.policy.multiline_timeout
         return None if since is None or timeout is None else since + timeout
 
     @property
     def is_overdue(self) -> bool:
-        """True if a message is pending and its deadline has passed."""
+        """Return True if a message is pending and its deadline has passed."""
         return (deadline := self.message_deadline) is not None and deadline <= self._clock.monotonic()
 
     def read(self) -> Batch | None:
-        """Return the next batch (perhaps without events). None if there is none for now, or, with `at_end`, because the
+        """Return the next batch (possibly without events). None if there is none for now or, with `at_end`, because the
         end of the file was reached. Raises Truncated, Disproved, CompressionError, OSError."""
         if self.finished:
             return None
@@ -207,7 +207,7 @@ class Harvester:
         return self._batch(messages)
 
     def end_message(self) -> Batch | None:
-        """End the pending message by time. The cut must be saved (`state` has it) before the batch is queued."""
+        """End the pending message by time. The cut must be saved (it is in `state`) before the batch is queued."""
         messages = self._file_reader.reader.finish()
         if messages is None:
             return None
@@ -221,7 +221,7 @@ class Harvester:
         return batch
 
     def cut_short(self, *, flagged: bool = True) -> None:
-        """Make the next read end the pending message within its line; the remainder is another message."""
+        """Make the next read end the pending message within its line; the rest is another message."""
         self._file_reader.cut_short(flagged=flagged)
 
     def _save_cut(self, end: int) -> None:
@@ -230,20 +230,20 @@ class Harvester:
         self.state = replace(self.state, cuts=(*self.state.cuts, end))
 
     def take_unsaved_state(self) -> FileState | None:
-        """Return the state that must be on disk before the batch that was read last is queued, once; None where it
-        need not: what a second reading gives equals the batch, or there can be none."""
+        """Return, once, the state that must be on disk before the last batch is queued; None if a second reading would
+        give the same batch, or is impossible."""
         must_save, self._must_save = self._must_save and self.policy.repeatable, False
         return self.state if must_save else None
 
     def update(self, **changes: object) -> None:
-        """Change the file's state (path, ended) and let the registry know."""
+        """Change the file's state (path, ended), and pass it to the registry."""
         self.state = replace(self.state, updated=self._clock.time(), **changes)  # type: ignore[arg-type]
         self._file_reader.follow(self.state)
         if self.is_proven:
             self._note(self.state)
 
     def look_for_removal(self) -> None:
-        """Check whether the file was removed, which its descriptor shows for sure."""
+        """Check whether the file was removed, as its descriptor shows."""
         with suppress(OSError):  # its next read reports it
             if not self.is_removed and self.status().st_nlink == 0:
                 self.path_state = PathState.REMOVED
@@ -260,16 +260,16 @@ class Harvester:
         """Keep the file's times in its state: as long as they do not change, it was not written to. Raises OSError."""
         if not self.is_proven:
             return
-        if self.content.compressed:  # a later start opens no file again that has this size
+        if self.content.compressed:  # a later start does not open a file of this size again
             seen = {"compressed": status.st_size} if self.is_complete and self.settled else {}
-        else:  # should it be deleted before it is read further, this much is lost
+        else:  # if it is deleted before it is read further, this much is lost
             seen = {"size_seen": size_at_least(self.content, max(self.state.size_seen, self.size, self.read_to))}
         self.update(**seen, changed=self._file_reader.changed(status), modified=self._modified(status))
 
     def end(self, ended: Callable[[FileState], FileState]) -> None:
-        """Note that the file has ended; `ended` makes the state that its entry has from now on. Raises OSError."""
+        """Note that the file has ended; `ended` makes the final state of its entry. Raises OSError."""
         if self.is_proven:
-            # What was not read is counted already; should the agent be killed, what was not acknowledged is lost.
+            # Unread data is counted already; if the agent is killed, unacknowledged data is lost.
             self.size = self.offset
             self.state = ended(replace(self.state, size_seen=self.size, modified=self.status().st_mtime_ns))
 
@@ -279,7 +279,8 @@ class Harvester:
         os.close(self.fd)
 
     def continue_in(self, successor: "Harvester") -> bool:
-        """Continue the pending message in the successor. False if the file's last line was not read. Raises OSError."""
+        """Continue the pending message in the successor. Return False if the file's last line was not read. Raises
+        OSError."""
         lacks_lines = self.content.compressed and self.read_to < self.size  # those that its original was seen with
         self.at_end = lacks_lines or not self._file_reader.continue_in(successor)
         return not self.at_end
@@ -318,7 +319,7 @@ class Harvester:
         return Batch(self.source, messages, self._clock.time(), resolve)
 
     def state_at(self, position: int) -> FileState:
-        """Return the state that the file will have when all before `position` is acknowledged."""
+        """Return the state of the file once everything before `position` is acknowledged."""
         state = self.state
         tail, proof = self._file_reader.evidence_up_to(position) or (state.tail_hash, state.proof)
         split = self._split if self._split is not None and position >= self._split.end else None
@@ -335,7 +336,7 @@ class Harvester:
         )
 
     def _modified(self, status: os.stat_result) -> int:
-        """Return the time of modification that the entry keeps."""
+        """Return the modification time for the entry."""
         return status.st_mtime_ns if self.sighting is None else self.sighting.modified(status)
 
     def _advanced(self, position: int) -> None:

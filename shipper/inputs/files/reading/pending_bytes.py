@@ -1,8 +1,8 @@
-"""Bounds the memory that unfinished lines and messages take, over all files.
+"""Bound the memory of unfinished lines and messages, over all files.
 
-Each alone is bounded by `message_max_bytes`, but there may be thousands of files. At the bound the largest is ended
-where it was read to, and its remainder is a message of its own: nothing is lost, and no file waits for the end of
-another file's line.
+Each is bounded by `message_max_bytes`, but there may be thousands of files. At the bound the largest is ended where it
+was read to, and its rest is a message of its own: nothing is lost, and no file waits for the end of another file's
+line.
 """
 
 import logging
@@ -19,7 +19,7 @@ CHECKED_TIMES = 8  # while as many bytes are read as the bound has
 
 
 class PendingBytes:
-    """Used by the reading thread only."""
+    """The pending bytes of all files. Used by the reading thread only."""
 
     def __init__(self, most: int, metrics: Metrics, clock: Clock) -> None:
         self._most = most
@@ -43,7 +43,7 @@ class PendingBytes:
         if total <= self._most:
             return cut
         for harvester in sorted(taken, key=lambda harvester: -taken[harvester]):
-            # Messages that lie across two files are few, and end soon.
+            # Messages that span two files are few, and end soon.
             if total > self._most and taken[harvester] and not harvester.is_continued:
                 total -= taken[harvester]
                 self._metrics.messages_cut_short += 1
@@ -55,10 +55,9 @@ class PendingBytes:
     def _report(self, harvester: Harvester, size: int) -> None:
         if self._throttle.is_due():
             logger.warning(
-                "%s (file id %s): a message without an end, from offset %d on, is ended after %d bytes and flagged, "
-                "and its remainder is a message of its own: such messages of all files take more than "
-                "queue.mem.pending_bytes (%d); raise it, or lower message_max_bytes (logged once a minute; "
-                "messages_cut_short counts them)",
+                "%s (file id %s): the unfinished message at offset %d was split after %d bytes, because unfinished "
+                "messages of all files exceed queue.mem.pending_bytes (%d); raise it, or lower message_max_bytes "
+                "(logged once a minute, counted by messages_cut_short)",
                 harvester.state.path,
                 harvester.state.id,
                 harvester.offset,

@@ -1,9 +1,9 @@
-"""Links a rotated file to the file that continues it, so that a message that lies across the rotation is read whole.
+"""Link a rotated file to the file that continues it, so that a message that spans the rotation is read whole.
 
 A renamed file's successor is the new file at its previous path; of several that appeared meanwhile (two rotations
 between two scans) each is followed by the next younger one (succession.py). The link is in the registry
 (`continues_in`) before anything of the successor is sent, and until the split message is acknowledged: after a restart
-it is joined again.
+the message is joined again.
 """
 
 import os
@@ -19,22 +19,22 @@ from log_shipper.shipper.inputs.files.reading.succession import is_known_to_be_o
 
 
 class RotationLinks:
-    """Used by the reading thread only."""
+    """The links between files. Used by the reading thread only."""
 
     def __init__(self) -> None:
-        # By input and the path before the file was renamed; for a copy by the file that was truncated there.
+        # By input and the path before the renaming; for a copy by the file that was truncated there.
         self._by_previous_path: dict[tuple[str, str, FileKey | None], Harvester] = {}
         self._waiting: set[Harvester] = set()
-        # Files that were opened again before the successor that their entry names, by its id.
+        # Files opened again before the successor that their entry names, by its id.
         self._named: dict[str, Harvester] = {}
-        # Rotated files that are not read, and follow none; of which input and log.
+        # Rotated files that are not read and have no predecessor, with their input and log.
         self._unlinked: dict[Harvester, tuple[str, str]] = {}
 
     def renamed(self, harvester: Harvester, previous_path: str, path: str, *, truncated: FileKey | None = None) -> None:
-        """Note that a file was renamed, from a path at which it was written: an older generation that is shifted has
-        been followed before. Only messages of several lines can continue in another file. A file whose entry names a
-        successor has no other, even if that one is missing. A copy of a file that was `truncated` is followed by what
-        is written to that one then: not by a file that comes to its path later."""
+        """Note that a file was renamed from the path at which it was written: an older generation that is shifted has
+        its successor already. Only messages of several lines can continue in another file. A file whose entry names a
+        successor has no other, even if that one is missing. The copy of a `truncated` file is followed by what is
+        written to that file, not by a file that later appears at its path."""
         is_free = harvester.links.successor is None and harvester.state.continues_in is None
         may_continue = harvester.policy.multiline_timeout is not None
         if may_continue and is_free and not was_rotated_before(path, previous_path):
@@ -42,21 +42,22 @@ class RotationLinks:
 
     def left_paths(self, harvester: Harvester) -> None:
         """Note that a file has just left the paths of its input. If it was not removed, it was renamed to a name that
-        no glob matches: so the kubelet rotates the log of a container. A generation (app.log.1) was followed before."""
+        no glob matches, as the kubelet rotates the log of a container. A generation (app.log.1) has its successor
+        already."""
         path = harvester.state.path
         if harvester.path_state is PathState.MOVED and generation_of(path, log_of(path)) is None:
             self.renamed(harvester, path, path)
 
     def missed(self) -> None:
-        """Note that a file may have come and gone unread: it may be the one that followed any of those noted."""
+        """Note that a file may have come and gone unread: it may be the successor of any of those noted."""
         self._by_previous_path.clear()
 
     def on_new_files(
         self, fresh: list[Harvester], known: Sequence[Harvester] = (), *, others_wait: bool = False
     ) -> list[Harvester]:
         """Link new files, which are opened and not read yet, to their predecessors. Return the linked predecessors,
-        whose state must be saved. `known` were opened together with them, and `others_wait` for their turn: one of
-        these may have come between two."""
+        whose state must be saved. `known` were opened with them, and `others_wait` for their turn: one of these may be
+        between two."""
         changed: list[Harvester] = []
         self._note_unlinked(known)
         if others_wait and fresh:
@@ -73,13 +74,13 @@ class RotationLinks:
             if truncated is None and any(is_known_to_be_older(file, harvester) for file in following):
                 continue  # an old file was moved to this path
             if truncated is not None and bool(following) != (truncated in [new.key for new in following or came]):
-                continue  # what follows came later, or the truncated file has another name and nothing follows it yet
+                continue  # the successor appeared later, or the truncated file has another name and no successor yet
             for first, second in pairwise([harvester, *following]):
                 self._pair(first, second)
                 changed.append(first)
             last = following[-1] if following else harvester
             if last.state.path != previous_path or last is harvester:
-                # What follows it has not appeared yet.
+                # Its successor has not appeared yet.
                 self._by_previous_path[input_id, previous_path, truncated if last is harvester else None] = last
         self._note_unlinked(fresh)
         return changed
@@ -92,14 +93,15 @@ class RotationLinks:
                     self._unlinked[harvester] = harvester.source.input_id, log
 
     def _has_earlier_successor(self, harvester: Harvester, previous_path: str) -> bool:
-        """True if a file that appeared before may have followed this one, which waited as a suspected copy meanwhile.
-        Raises OSError."""
+        """Return True if a file that appeared before may be the successor of this one, which waited as a suspected copy
+        meanwhile. Raises OSError."""
         log = harvester.source.input_id, log_of(previous_path)
         others = [file for file, place in self._unlinked.items() if place == log and file is not harvester]
         return any(not was_written_before(file, harvester) for file in others)
 
     def resumes(self, opened: Harvester) -> bool:
-        """True if the entry of a file that was opened again names a successor, or that of another names it."""
+        """Return True if the entry of a file that was opened again names a successor, or is named by that of
+        another."""
         return opened.state.continues_in is not None or opened.state.id in self._named
 
     def resume(self, opened: list[Harvester], running: dict[str, Harvester]) -> None:
@@ -131,7 +133,7 @@ class RotationLinks:
             self._waiting.add(successor)
 
     def waits_for(self, harvester: Harvester) -> Harvester | None:
-        """Return the file that must be read to its end before anything of this one is read; None mostly."""
+        """Return the file that must be read to its end before this one is read; mostly None."""
         return harvester.links.predecessor if harvester in self._waiting else None
 
     @property
@@ -140,13 +142,13 @@ class RotationLinks:
         return {harvester.links.predecessor for harvester in self._waiting if harvester.links.predecessor is not None}
 
     def at_end(self, harvester: Harvester) -> Harvester | None:
-        """Note that a file was read to its end, or its message to the end of the file in which it is continued. Return
-        which file is to be read next; None for neither."""
+        """Note that a file was read to its end, or its message to the end of the file in which it continues. Return the
+        file to read next; None for neither."""
         last = harvester
         while last.links.continues_behind and last.links.successor is not None:
             last = last.links.successor
         if last is not harvester and not harvester.is_continued:
-            return self.forget(harvester)  # all of it belongs to the message of a file before
+            return self.forget(harvester)  # all of it belongs to the message of a previous file
         successor = last.links.successor
         if successor is None:
             return None
@@ -163,20 +165,20 @@ class RotationLinks:
         return self.forget(harvester)
 
     def _has_content(self, harvester: Harvester | None) -> bool:
-        """True if there is anything in the file, or in those that follow it. Raises OSError."""
+        """Return True if there is content in the file or its successors. Raises OSError."""
         while harvester is not None and not os.fstat(harvester.fd).st_size:
             harvester = harvester.links.successor
         return harvester is not None
 
     def gave_batch(self, harvester: Harvester) -> Harvester | None:
-        """Return the file that may be read now, because the message for which it waited was read to its end; None
-        mostly."""
+        """Return the file that may be read now, because the message for which it waited was read to its end; mostly
+        None."""
         if not harvester.links.continues_behind or harvester.is_continued:
             return None
         return self.forget(harvester)
 
     def closed(self, harvester: Harvester) -> Harvester | None:
-        """Note that a file is not read any more; return the file that waited for it, if any."""
+        """Note that a file is no longer read; return the file that waited for it, if any."""
         self._unlinked.pop(harvester, None)
         successor = self.forget(harvester)
         if successor is not None:
@@ -204,6 +206,6 @@ class RotationLinks:
 
 
 def is_read_on(harvester: Harvester) -> bool:
-    """True if the message of the file before it is continued in this one."""
+    """Return True if the message of the predecessor continues in this file."""
     predecessor = harvester.links.predecessor
     return predecessor is not None and predecessor.links.continues_behind

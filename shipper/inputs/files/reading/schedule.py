@@ -1,7 +1,6 @@
-"""When an open file is read next, and how often it gets new data, which decides whether polling it costs less than
-watching it.
+"""Record when an open file is read next, and how often it gets new data, which decides whether it is polled or watched.
 
-Measured as the running mean of seconds between two reads with data: one long pause among many short ones (the machine
+The measure is the running mean of seconds between two reads with data: one long pause among many short ones (the host
 was busy) does not make a file quiet, because switching between polling and watching costs most.
 """
 
@@ -12,27 +11,27 @@ from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.event import Batch
 
 NEVER = float("inf")
-FIRST_GAP = 0.2  # seconds: a file is quiet until it has shown that it is not
+FIRST_GAP = 0.2  # seconds: a file counts as quiet until it shows otherwise
 GAP_WEIGHT = 0.1
-MAX_GAP = 4  # a pause that is longer than so many mean gaps counts as this
+MAX_GAP = 4  # a pause longer than this many mean gaps counts as this
 
 
 class Turn(Enum):
-    IDLE = auto()  # it has nothing to read until the watcher gives a hint
-    UNWATCHED = auto()  # the same, and only a scan shows that it has: there is no watch for it
-    READY = auto()  # it is taken in its turn, for one read, so that a big file cannot starve others
-    POLLED = auto()  # it is written to again and again: it is read in a rhythm, without waiting for events
-    PAUSED = auto()  # too much of it waits in the pipeline
-    SAVING = auto()  # something must be on disk first: a new id, or a message that was ended by time
+    IDLE = auto()  # nothing to read until the watcher gives a hint
+    UNWATCHED = auto()  # the same, but only a scan shows new data: there is no watch for it
+    READY = auto()  # read once in its turn, so that a big file cannot starve others
+    POLLED = auto()  # written to again and again: it is read at intervals, without waiting for events
+    PAUSED = auto()  # too much of its data waits in the pipeline
+    SAVING = auto()  # something must be on disk first: a new id, or a message end decided by time
 
 
 AWAKE = (Turn.READY, Turn.POLLED, Turn.SAVING)  # it is read without a further hint
 
 
 class Schedule:
-    """What the scheduler has of a file. `read_at`: monotonic time of the last read with data, at first that of the
-    opening; `gap`: the mean so far. `awaits`: the save that a file waits for, and the batch that is queued then;
-    `timed`: the deadline of its message that was noted."""
+    """The scheduler's data of a file. `read_at`: monotonic time of the last read with data, initially of the opening;
+    `gap`: the mean so far. `awaits`: the save that the file waits for, and the batch that is queued then; `timed`: the
+    recorded deadline of its message."""
 
     __slots__ = ("_clock", "awaits", "gap", "read_at", "timed", "turn")
 
@@ -46,7 +45,7 @@ class Schedule:
 
     @property
     def has_batch(self) -> bool:
-        """True if a batch of the file awaits a save."""
+        """Return True if a batch of the file awaits a save."""
         return self.awaits is not None and self.awaits[1] is not None
 
     @property

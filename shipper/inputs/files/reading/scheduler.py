@@ -1,4 +1,4 @@
-"""Decides which file is read next: each open one has a `Turn`, and the scheduler an index of the files by it."""
+"""Decide which file is read next. Each open file has a `Turn`; the scheduler keeps an index of the files by turn."""
 
 import heapq
 from collections import OrderedDict
@@ -13,27 +13,27 @@ from log_shipper.shipper.inputs.files.discovery.spec import FileKey
 from log_shipper.shipper.inputs.files.reading.harvester import Harvester
 from log_shipper.shipper.inputs.files.reading.schedule import AWAKE, NEVER, Turn
 
-MAX_PASSED = 100  # deadlines that no longer count, beyond as many as count, that the heap may still have
-# In intervals of reading, the mean gap between two reads with data: a watched file is polled below this,
+MAX_PASSED = 100  # stale deadlines that the heap may contain, beyond the number of valid ones
+# In read intervals, the mean gap between two reads with data: a watched file is polled below this,
 BUSY_GAP = 1.25
 QUIET_GAP = 2.0  # a polled one watched above this,
-QUIET_AFTER = 12  # and as soon as there were no data for so long.
+QUIET_AFTER = 12  # and as soon as there was no data for this long
 
 
 class FileWatcher(Protocol):
     def is_watched(self, key: FileKey) -> bool: ...
 
     def watch_file(self, key: FileKey, fd: int) -> bool:
-        """True if the file is watched now."""
+        """Return True if the file is watched now."""
 
     def unwatch_file(self, key: FileKey) -> None: ...
 
 
 class Scheduler:
     def __init__(self, watcher: FileWatcher, clock: Clock, interval: float, *, one_by_one: bool = False) -> None:
-        """`interval`: seconds between two reads of a polled file: half of it is the mean delay that it adds.
-        `one_by_one`: a file is read to its end before the next one's turn, so that lines come in the order of their
-        age; for a replay, where the delay of small files does not matter."""
+        """Take `interval`, the seconds between two reads of a polled file, half of which is the mean added delay.
+        `one_by_one`: a file is read to its end before the next one's turn, so that lines come oldest first; for a
+        replay, where the delay of small files does not matter."""
         self._interval = interval
         self._watcher = watcher
         self._clock = clock
@@ -41,7 +41,9 @@ class Scheduler:
         self._in: dict[Turn, OrderedDict[Harvester, None]] = {turn: OrderedDict() for turn in Turn}
         self._ready = self._in[Turn.READY]
         self._polled = self._in[Turn.POLLED]
-        self._deadlines: list[tuple[float, int, Harvester]] = []  # a heap; that which counts is the harvester's `timed`
+        self._deadlines: list[
+            tuple[float, int, Harvester]
+        ] = []  # a heap; the harvester's `timed` is the valid deadline
         self._most_deadlines = MAX_PASSED
         self._number = count()  # harvesters cannot be compared
         self._look_at = 0.0  # the polled ones
@@ -49,23 +51,23 @@ class Scheduler:
     def _move(self, harvester: Harvester, turn: Turn) -> None:
         self._in[harvester.schedule.turn].pop(harvester, None)
         harvester.schedule.turn, harvester.schedule.awaits = turn, None
-        if turn is not Turn.IDLE:  # nobody looks for these, which are many
+        if turn is not Turn.IDLE:  # these are many, and are not searched
             self._in[turn][harvester] = None
 
     def wake(self, harvester: Harvester) -> None:
-        """The file may have something to read. Waking it twice does no harm."""
-        # A descriptor that was closed may be another file's now.
+        """Mark the file as having something to read. Waking it twice does no harm."""
+        # The descriptor of a closed file may be another file's now.
         if harvester.is_open and harvester.schedule.turn not in (Turn.READY, Turn.SAVING):
             self._move(harvester, Turn.READY)
 
     def pause(self, harvester: Harvester) -> None:
-        """Read nothing of the file until it is woken: too much of it waits in the pipeline."""
+        """Stop reading the file until it is woken: too much of it waits in the pipeline."""
         self._move(harvester, Turn.PAUSED)
         harvester.schedule.timed = NEVER
 
     @property
     def paused(self) -> Collection[Harvester]:
-        """Those that were paused, first the one for the longest time."""
+        """The paused files, the longest paused first."""
         return self._in[Turn.PAUSED].keys()
 
     @property
@@ -79,19 +81,19 @@ class Scheduler:
         return chain.from_iterable(self._in[turn] for turn in AWAKE)
 
     def await_save(self, saved: SaveTicket, harvester: Harvester, batch: Batch | None = None) -> None:
-        """Keep the harvester, and a batch of it that is to be queued first, until the registry is saved."""
+        """Keep the harvester, and a batch of it that is queued first, until the registry is saved."""
         self._move(harvester, Turn.SAVING)
         harvester.schedule.awaits, harvester.schedule.timed = (saved, batch), NEVER
 
     def closed(self, harvester: Harvester) -> None:
-        """Read nothing more of a file. A batch of it that awaits a save is still queued then: its bytes are tracked."""
+        """Stop reading a file. A batch of it that awaits a save is still queued: its bytes are tracked."""
         harvester.schedule.timed = NEVER
         if not harvester.schedule.has_batch:
             self._move(harvester, Turn.IDLE)
 
     def next_ready(self) -> Harvester | None:
         """Return the harvester whose turn it is; the caller reads it once and calls `again` or `park`."""
-        if self._polled:  # also beside a backlog: polled files have no watch
+        if self._polled:  # even with a backlog: polled files have no watch
             self._read_polled()
         if not self._ready:
             return None
@@ -100,7 +102,7 @@ class Scheduler:
         return harvester
 
     def again(self, harvester: Harvester) -> None:
-        """Queue a harvester again that gave a batch and may have more: at the end, or with `one_by_one` at the head."""
+        """Queue a harvester that gave a batch and may have more: at the end, or with `one_by_one` at the head."""
         self._move(harvester, Turn.READY)
         if self._one_by_one:
             self._ready.move_to_end(harvester, last=False)
@@ -113,7 +115,7 @@ class Scheduler:
             self._watcher.unwatch_file(harvester.key)
             self._move(harvester, Turn.POLLED)
         elif not self._watcher.is_watched(harvester.key):
-            # Once more, for what was written before the watch was set.
+            # Once more, for writes before the watch was set.
             is_watched = self._watcher.watch_file(harvester.key, harvester.fd)
             self._move(harvester, Turn.READY if is_watched else Turn.UNWATCHED)
 
@@ -123,7 +125,7 @@ class Scheduler:
         while saving:  # one by one: the caller may stop at any batch
             harvester = next(iter(saving))
             if harvester.schedule.awaits is None or not harvester.schedule.awaits[0].done:
-                return  # the registrar saves what came first
+                return  # the registrar saves in order
             batch = harvester.schedule.awaits[1]
             self._move(harvester, Turn.READY if harvester.is_open else Turn.IDLE)
             if batch is not None:
@@ -153,7 +155,7 @@ class Scheduler:
 
     @property
     def idle_for(self) -> float:
-        """Seconds until the scheduler has something to do, if nothing happens."""
+        """Return the seconds until the scheduler has something to do, if nothing happens."""
         now = self._clock.monotonic()
         wait = 3600.0
         if self._polled:
@@ -172,7 +174,7 @@ class Scheduler:
             self._polled.clear()
 
     def _is_busy(self, harvester: Harvester) -> bool:
-        """True if the file costs less when it is polled than when it is watched."""
+        """Return True if the file costs less when it is polled than when it is watched."""
         activity, interval = harvester.schedule, self._interval
         limit = BUSY_GAP if self._watcher.is_watched(harvester.key) else QUIET_GAP
         if activity.gap >= limit * interval:
@@ -182,7 +184,7 @@ class Scheduler:
     def _time_message(self, harvester: Harvester) -> None:
         deadline = harvester.message_deadline
         if deadline is None or harvester.schedule.timed <= deadline:
-            return  # what is in the heap is looked at no later than it must be
+            return  # check it as soon as the heap requires
         if len(self._deadlines) > self._most_deadlines:
             self._deadlines = [item for item in self._deadlines if item[2].schedule.timed == item[0]]
             heapq.heapify(self._deadlines)
@@ -191,7 +193,7 @@ class Scheduler:
         heapq.heappush(self._deadlines, (deadline, next(self._number), harvester))
 
     def check(self, running: Mapping[FileKey, Harvester]) -> None:
-        """Assert that the index is that of the harvesters' turns."""
+        """Assert that the index matches the harvesters' turns."""
         for turn in Turn:
             has_turn = {harvester for harvester in running.values() if harvester.schedule.turn is turn is not Turn.IDLE}
             assert {harvester for harvester in self._in[turn] if harvester.is_open} == has_turn, turn

@@ -1,8 +1,8 @@
-"""Decides which files followed a file that was rotated, of those that appeared since.
+"""Find the successors of a rotated file among the files that appeared since.
 
-Half a message that is joined with a line of another file is worse than two halves. So a file is followed only where the
-names show the order: numbers that count the generations without a gap, or dates and numbers that grow with the age. The
-times of a .gz may be those of its making, so they prove nothing alone, and of its content only the head is compared.
+Half a message joined with a line of another file is worse than two halves. So a file is followed only where the names
+show the order: numbers that count the generations without a gap, or dates and numbers that grow with the age. The times
+of a .gz may be those of its creation, so they prove nothing alone, and only the head of its content is compared.
 """
 
 import os
@@ -14,9 +14,9 @@ from log_shipper.shipper.inputs.files.reading.harvester import Harvester
 
 
 def successors(harvester: Harvester, previous_path: str, new: list[Harvester]) -> list[Harvester] | None:
-    """Return the files that followed the one that was at `previous_path`, in order: those that were rotated too, and
-    the one that is there now, if there is one. `new` are all files that appeared. Empty where none of them is of that
-    log, None where it is not known which file followed. Raises OSError."""
+    """Return the successors of the file that was at `previous_path`, in order: rotated ones, and the current one, if
+    there is one. `new` are all files that appeared. Empty if none of them is of that log, None if the successor is
+    unknown. Raises OSError."""
     last = [file for file in new if file.state.path == previous_path]
     log, name = log_of(previous_path), name_of(previous_path)
     rotated = [file for file in new if log_of(file.state.path) == log and name_of(file.state.path) != name]
@@ -39,7 +39,7 @@ def successors(harvester: Harvester, previous_path: str, new: list[Harvester]) -
 
 
 def _is_copy(file: Harvester, others: list[Harvester]) -> bool:
-    """True if one of the others begins with all of the file: it was copied, and perhaps written to since."""
+    """Return True if one of the others begins with all of the file: it was copied, and possibly written to since."""
     return any(begins_as(other.content, file.content, file.content.size) for other in others)
 
 
@@ -63,7 +63,7 @@ def _by_generation(harvester: Harvester, oldest: int, log: str, rotated: list[Ha
 
 
 def _by_date(harvester: Harvester, rotated: list[Harvester]) -> list[Harvester] | None:
-    """Return the younger files than this one. Their names have the form of its own."""
+    """Return the younger files, whose names have the same form as this one's."""
     younger = sorted((file for file in rotated if not _is_earlier(file, harvester)), key=_age)
     for older, file in pairwise([harvester, *younger]):
         numbers, following = numbers_in(older.state.path), numbers_in(file.state.path)
@@ -78,13 +78,13 @@ def _row_of(file: Harvester) -> tuple[str, str]:
 
 
 def _is_earlier(file: Harvester, other: Harvester) -> bool:
-    """True if the file is older, and its name or its birth shows that, too."""
+    """Return True if the file is older, and its name or birth time shows that, too."""
     is_named_so = numbers_in(file.state.path) < numbers_in(other.state.path)
     return _is_older(file, other) or (is_named_so and _age(file) < _age(other))
 
 
 def _is_older(file: Harvester, other: Harvester) -> bool:
-    """True if the file was written to and created before the other one: a touch changes only the first."""
+    """Return True if the file was written to and created before the other one: a touch changes only the first."""
     return was_written_before(file, other) and (not other.state.birth or file.state.birth < other.state.birth)
 
 
@@ -94,7 +94,7 @@ def is_known_to_be_older(file: Harvester, other: Harvester) -> bool:
 
 
 def was_written_before(file: Harvester, other: Harvester) -> bool:
-    """True if it is known that the file was written to last before the other one. Raises OSError."""
+    """Return True if the file is known to have been last written before the other one. Raises OSError."""
     return not other.content.compressed and _age(file) < _age(other)
 
 

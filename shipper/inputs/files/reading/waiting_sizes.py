@@ -1,8 +1,8 @@
-"""Looks at the sizes of files that wait to be read: should one be truncated or deleted by then, this much is lost.
+"""Check the sizes of files that wait to be read: if one is truncated or deleted by then, this much is lost.
 
-How large a file is shows when it is read. While the queue is full nothing is read, for hours if Kafka is down. On a
-slow file system one look may take long, and thousands of files may wait: so they are looked at in turn, a limited
-number a second, and for a small share of the time.
+A file's size shows when it is read. While the queue is full nothing is read, for hours if Kafka is down. On a slow file
+system one check may take long, and thousands of files may wait: so they are checked in turn, a limited number per
+second, and for a small share of the time.
 """
 
 from collections import deque
@@ -14,31 +14,31 @@ from log_shipper.shipper.inputs.files.identity.content import size_at_least
 from log_shipper.shipper.inputs.files.reading.harvester import Harvester
 
 INTERVAL = 1.0  # seconds
-MAX_FILES = 1000  # files an interval
+MAX_FILES = 1000  # files per interval
 SHARE = 0.01  # of the time
 
 
 def look_at_size(harvester: Harvester) -> None:
-    """Note how large a file is that has more to read. Raises nothing."""
+    """Record the size of a file with unread data. Raises nothing."""
     if not (harvester.policy.once or harvester.content.compressed):
         with suppress(OSError):  # the next read reports it
             size = size_at_least(harvester.content, harvester.size)
-            if size > harvester.size and harvester.is_as_read:  # else it was truncated, and this is what came after
+            if size > harvester.size and harvester.is_as_read:  # else it was truncated, and this was written after
                 harvester.size = size
 
 
 class WaitingSizes:
-    """Used by the reading thread only."""
+    """The sizes of waiting files. Used by the reading thread only."""
 
     def __init__(self, clock: Clock, look: Callable[[Harvester], None] = look_at_size, most: int = MAX_FILES) -> None:
         self._clock = clock
         self._look = look
         self._most = most
         self._turn: deque[Harvester] = deque()
-        self.next_look = 0.0  # monotonic time at which the next files have their turn
+        self.next_look = 0.0  # monotonic time of the next turn
 
     def look(self, waiting: Iterable[Harvester]) -> None:
-        """Look at the files whose turn it is, if that is due. `waiting` begins the next turn when all had theirs."""
+        """Check the files whose turn it is, if that is due. `waiting` begins the next round when all had their turn."""
         started = self._clock.monotonic()
         if started < self.next_look:
             return
@@ -49,7 +49,7 @@ class WaitingSizes:
         now = started
         for _ in range(min(len(self._turn), self._most)):
             harvester = self._turn.popleft()
-            if harvester.is_open:  # a descriptor that was closed may be another file's now
+            if harvester.is_open:  # the descriptor of a closed file may be another file's now
                 self._look(harvester)
             now = self._clock.monotonic()
             if now - started >= INTERVAL * SHARE:

@@ -263,7 +263,7 @@ def test_a_second_replay_sends_nothing_again(config: Path) -> None:
 
 def test_a_registry_that_does_not_exist_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["registry", "list", "-c", str(tmp_path / "none.yml"), "--path.data", str(tmp_path)]) == 0
-    assert capsys.readouterr().out.endswith(f"no files: the shipper has not run yet, {tmp_path}/registry is missing\n")
+    assert capsys.readouterr().out.endswith(f"no files: the shipper has not run yet ({tmp_path}/registry is missing)\n")
     (tmp_path / "registry").mkdir()
     assert main(["registry", "list", "-c", str(tmp_path / "none.yml"), "--path.data", str(tmp_path)]) == 0
     assert capsys.readouterr().out.endswith(f"no files in {tmp_path}/registry\n")

@@ -26,7 +26,7 @@ def noted() -> list[FileState]:
 
 @pytest.fixture
 def open_harvester(tmp_path: Path, clock: ManualClock, noted: list[FileState]) -> Iterator[OpenHarvester]:
-    """A harvester of a file with this content; what it notes goes to `noted`."""
+    """Return a harvester of a file with this content; what it notes goes to `noted`."""
     with ExitStack() as stack:
 
         def make(
@@ -46,7 +46,7 @@ def open_harvester(tmp_path: Path, clock: ManualClock, noted: list[FileState]) -
 
 @pytest.fixture
 def make_room(tmp_path: Path, clock: ManualClock) -> Iterator[MakeRoom]:
-    """A Room whose registry has these entries, and whose input has these options."""
+    """Return a Room whose registry has these entries, and whose input has these options."""
     with ExitStack() as stack:
 
         def make(*states: FileState, **options: object) -> Room:

@@ -183,7 +183,7 @@ class ReceivingFeed(CountingFeed):
 
     longest: list[float] = field(default_factory=list)
 
-    def give_out(self, longest: float) -> bool:
+    def drain(self, longest: float) -> bool:
         assert not self.stopped
         self.longest.append(longest)
         return not self.texts
@@ -249,7 +249,7 @@ def test_a_port_that_is_in_use_for_longer_is_a_problem_also_while_another_input_
     for _ in range(2):
         feeds.step()
         making.clock.advance(RECEIVE_SECONDS)
-    assert [record.message for record in caplog.records] == ["input 'b': port 514 is in use; trying again every 10 s"]
+    assert [record.message for record in caplog.records] == ["input 'b': port 514 is in use; retrying every 10 s"]
 
 
 def test_a_stop_of_the_agent_stops_also_what_a_reload_is_ending(making: Making) -> None:
@@ -285,7 +285,7 @@ def test_a_feed_that_cannot_start_at_a_reload_is_a_problem_until_it_can(
         making.clock.advance(RETRY_AFTER)
     problem = "input 'b': port 514 is in use"
     assert feeds.status().problems == feeds.observe().problems == {"b": problem}
-    assert [record.message for record in caplog.records] == [f"{problem}; trying again every 10 s"]
+    assert [record.message for record in caplog.records] == [f"{problem}; retrying every 10 s"]
     making.refused = set()
     feeds.step()
     assert feeds.status().problems == {"b": "slow"}
@@ -330,7 +330,7 @@ def test_a_successor_resumes_at_the_entry_that_was_noted_last() -> None:
     loaded = FileState("e", "journal", 0, 0, input="a", kind="journald", cursor="one")
     store = memory_store(loaded, FileState("f", "/logs/x", 1, 2, input="a"))
     entries = FeedEntries(Registrar(store))
-    assert entries.of("a") == [loaded]
+    assert entries.entries_of("a") == [loaded]
     entries.note(replace(loaded, cursor="two"))
-    assert [state.cursor for state in entries.of("a")] == ["two"]
-    assert entries.of("b") == []
+    assert [state.cursor for state in entries.entries_of("a")] == ["two"]
+    assert entries.entries_of("b") == []

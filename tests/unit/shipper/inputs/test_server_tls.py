@@ -64,7 +64,7 @@ def test_a_client_needs_a_certificate_where_authorities_are_given(certificates: 
     server = ServerTls(config, SECTION, ManualClock())
     assert shaken(server, client(certificates, certificates.issue()))[1] == ""
     without = shaken(server, client(certificates))[1]
-    assert without == "the client shows no certificate, which client_authentication requires"
+    assert without == "the client sent no certificate, but client_authentication requires one"
 
 
 def test_texts_of_certificates_are_taken_as_files_are(certificates: CertificateDirectory) -> None:
@@ -102,7 +102,7 @@ def test_a_renewed_pair_is_used_once_it_fits(
     [
         ({"key": "other"}, r"ssl\.key: .* does not match the certificate"),
         ({"certificate": "/no/such.pem"}, r"ssl\.certificate: cannot read /no/such.pem: No such file"),
-        ({"cipher_suites": ("NOT-A-SUITE",)}, "OpenSSL refuses it"),
+        ({"cipher_suites": ("NOT-A-SUITE",)}, "rejected by OpenSSL"),
     ],
 )
 def test_what_cannot_be_used_is_a_mistake(

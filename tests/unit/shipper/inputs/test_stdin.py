@@ -192,8 +192,8 @@ def test_what_was_read_and_is_not_acknowledged_is_counted_and_reported(
     source.stop()
     assert metrics.bytes_lost == lost
     assert [record.getMessage() for record in caplog.records if record.levelno == logging.ERROR] == [
-        f"standard input (file id {pipe.harvester.state.id}): the last {lost} bytes that were read of it, from offset "
-        "4 on, are not known to be delivered, and cannot be read again: some or all of them are lost"
+        f"standard input (file id {pipe.harvester.state.id}): the delivery of the last {lost} bytes read, from "
+        "offset 4, is unknown; they cannot be read again, and some or all of them are lost"
     ] * bool(lost)
 
 
@@ -202,7 +202,7 @@ Run = Callable[..., "subprocess.Popen[bytes]"]
 
 @pytest.fixture
 def run(tmp_path: Path) -> Iterator[Run]:
-    """The real agent, from standard input to standard output."""
+    """Run the real agent, from standard input to standard output."""
     config = tmp_path / "shipper.yml"
     config.write_text("shipper.inputs: [{type: stdin}]\noutput.console: {}\nshipper.shutdown_timeout: 200ms\n")
     config.chmod(0o600)

@@ -136,7 +136,7 @@ def test_a_file_that_cannot_be_read_is_a_problem(lab: Lab) -> None:
 def test_a_pattern_that_no_file_matches_is_none(lab: Lab) -> None:
     """On most hosts some program is not installed: the state would be degraded there permanently."""
     lab.start()
-    lab.crawler.problems.of_scan("app", {"/d": "denied"}, {"/g/*.log": "there is no directory /g"})
+    lab.crawler.problems.report_scan("app", {"/d": "denied"}, {"/g/*.log": "there is no directory /g"})
     assert snapshot(lab).problems == {"/d": "denied"}
 
 

@@ -62,14 +62,14 @@ def test_the_older_form_of_matches_is_a_list(lab: ConfigLab) -> None:
     ("options", "problem"),
     rows("""
         since: 24h, seek: since -> since: '24h' must be a duration before now, as in -24h
-        seek: since -> since: missing; seek: since needs it, as in since: -24h
-        facilities: [24] -> facilities[0]: 24 is not the code of a facility, which are 0 to 23
-        include_matches.match: [nginx] -> include_matches.match[0]: 'nginx' must be FIELD=value, as in
-            _SYSTEMD_UNIT=nginx.service, or +, which means or
+        seek: since -> since: missing; seek: since needs it, for example since: -24h
+        facilities: [24] -> facilities[0]: 24 is not a facility code (0 to 23)
+        include_matches.match: [nginx] -> include_matches.match[0]: 'nginx' must be FIELD=value, such as
+            _SYSTEMD_UNIT=nginx.service, or + for OR
         include_matches.and: [{match: [A=1]}, {match: [A=2]}]
-            -> include_matches.and: demands two values of one field, which journalctl takes for either of them; use 'or'
-        kernel: true, units: [nginx.service] -> kernel: messages of the kernel belong to no unit, so with units none
-            would be read; read them by another input, with kernel: true alone
+            -> include_matches.and: matches one field against two values, which journalctl combines with OR; use 'or'
+        kernel: true, units: [nginx.service] -> kernel: kernel messages belong to no unit, so none
+            would be read with units; read them with another input that has kernel: true only
         chroot: host -> chroot: 'host' must be an absolute path
         chroot: /host, journalctl_path: bin/j -> journalctl_path: must be an absolute path below chroot
     """),
@@ -89,4 +89,4 @@ def test_a_mistake_is_named(lab: ConfigLab, options: str, problem: str) -> None:
 )
 def test_a_match_that_journalctl_refuses_is_a_mistake(lab: ConfigLab, matches: str, place: str, name: str) -> None:
     (problem,) = problems(lab, f"include_matches: {{{matches.format(name=name)}}}")
-    assert f"inputs[0].include_matches.{place}: '{name}' is neither the name of a field in the journal" in problem
+    assert f"inputs[0].include_matches.{place}: unknown field '{name}'" in problem

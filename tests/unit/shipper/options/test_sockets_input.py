@@ -52,9 +52,9 @@ def test_several_hosts_may_be_written(lab: ConfigLab, written: str) -> None:
     ("options", "message"),
     [
         ("type: tcp", "host: missing"),
-        ("type: tcp, host: localhost", "'localhost' must be host:port, as in 0.0.0.0:514"),
+        ("type: tcp, host: localhost", "'localhost' must be host:port, such as 0.0.0.0:514"),
         ("type: tcp, host: 'localhost:65536'", "must be host:port"),
-        ("type: tcp, host: '::1:514'", "must be host:port, as in 0.0.0.0:514, :514 or [::1]:514"),
+        ("type: tcp, host: '::1:514'", "must be host:port, such as 0.0.0.0:514, :514 or [::1]:514"),
         ("type: tcp, host: ':1', line_delimiter: ''", "line_delimiter: is empty"),
         (r"type: tcp, host: ':1', line_delimiter: '\n'", "write escapes in double quotes"),
         ("type: udp, host: ':1', max_message_size: 1MiB", "max_message_size: must be at most 65535"),

@@ -239,7 +239,7 @@ def test_the_first_sigterm_ends_an_agent_whose_reader_does_not_read(stuck: "subp
     stuck.send_signal(signal.SIGTERM)
     assert stuck.wait(LONG) == 0
     assert stuck.stderr is not None
-    assert b"stopped before everything was acknowledged" in stuck.stderr.read()
+    assert b"stopped with unacknowledged events" in stuck.stderr.read()
     assert stuck.stdout is not None
     written = stuck.stdout.read()
     assert messages(written) == LINES[: len(messages(written))]

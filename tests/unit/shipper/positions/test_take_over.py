@@ -238,7 +238,7 @@ def test_a_directory_without_a_registry_is_reported_and_nothing_is_created(
     filebeat: Filebeat, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert filebeat.run(source=filebeat.logs) == 1
-    assert "no registry of Filebeat here; give its path.data" in capsys.readouterr().err
+    assert "no Filebeat registry found; pass Filebeat's path.data" in capsys.readouterr().err
     assert not filebeat.ours.exists()
 
 
@@ -263,7 +263,7 @@ def test_a_registry_that_cannot_be_read_is_reported_and_nothing_is_created(
 def test_an_empty_registry_is_reported(filebeat: Filebeat, capsys: pytest.CaptureFixture[str]) -> None:
     (filebeat.store / "log.json").touch()
     assert filebeat.run() == 1
-    assert "has no entries" in capsys.readouterr().out
+    assert "Filebeat's registry is empty" in capsys.readouterr().out
 
 
 def test_a_rotated_file_is_found_beside_by_its_inode(filebeat: Filebeat) -> None:
@@ -315,14 +315,14 @@ def test_another_file_at_the_path_is_not_taken_for_the_one_that_filebeat_read(
     path = filebeat.log()
     key = f"filestream::app::native::{path.stat().st_ino + 1}-{path.stat().st_dev}"
     code, out = refused(filebeat, key, filestream(path, AT), capsys)
-    assert (code, "another file: inode" in out) == (0, True)
+    assert (code, "another file: the path has inode" in out) == (0, True)
 
 
 def test_the_same_inode_of_another_device_is_not_taken(filebeat: Filebeat, capsys: pytest.CaptureFixture[str]) -> None:
     path = filebeat.log()
     key = f"filestream::app::native::{path.stat().st_ino}-{path.stat().st_dev + 1}"
     code, out = refused(filebeat, key, filestream(path, AT), capsys)
-    assert (code, "another device: its device was" in out) == (3, True)
+    assert (code, "another device: its device number was" in out) == (3, True)
 
 
 def test_a_file_shorter_than_the_position_is_read_from_its_start(
@@ -338,7 +338,7 @@ def test_a_file_in_which_no_line_ends_at_the_position_was_rewritten(
 ) -> None:
     path = filebeat.log()
     code, out = refused(filebeat, native(path), filestream(path, AT + 5), capsys)
-    assert (code, "rewritten: no line ends at the position" in out) == (3, True)
+    assert (code, "rewritten: no line ends at position" in out) == (3, True)
 
 
 def test_a_directory_or_a_fifo_at_the_path_is_reported(filebeat: Filebeat, capsys: pytest.CaptureFixture[str]) -> None:
@@ -352,7 +352,7 @@ def test_a_directory_or_a_fifo_at_the_path_is_reported(filebeat: Filebeat, capsy
     ("key", "entry", "expected"),
     [
         ("journald::x::y", {"cursor": {"position": 1}}, "no position: not the position of a file"),
-        ("filestream::app::native::1-2", {"ttl": 0}, "no position: Filebeat had removed it"),
+        ("filestream::app::native::1-2", {"ttl": 0}, "no position: removed by Filebeat"),
     ],
 )
 def test_an_entry_that_is_not_a_position_is_reported_and_is_harmless(
@@ -363,7 +363,7 @@ def test_an_entry_that_is_not_a_position_is_reported_and_is_harmless(
 
 
 NATIVE = "filestream::app::native::1-2"
-LAYOUT = "damaged entry: not laid out as Filebeat does it"
+LAYOUT = "damaged entry: not in Filebeat's format"
 
 
 @pytest.mark.parametrize(
@@ -372,7 +372,7 @@ LAYOUT = "damaged entry: not laid out as Filebeat does it"
         ("filestream::app::native::no-number", {"meta": {"source": "/x"}}, LAYOUT),
         (NATIVE, {"meta": {}}, LAYOUT),
         ("filestream::app", {}, LAYOUT),
-        ("filestream::app::stars::1", {"meta": {"source": "/x"}}, "the file identity stars is not known here"),
+        ("filestream::app::stars::1", {"meta": {"source": "/x"}}, "file identity stars is not supported"),
         ("filebeat::logs::native::1-2", {"source": "/x", "offset": 3}, LAYOUT),
         ("filestream::app::path::/\0x", {"meta": {"source": "/\0x"}}, "not an absolute path"),
         (NATIVE, {"meta": {"source": "app.log"}}, "not an absolute path"),
@@ -582,7 +582,7 @@ def test_another_content_at_the_path_is_not_taken_for_the_one_that_filebeat_read
 ) -> None:
     path = filebeat.log()
     code, out = refused(filebeat, by_fingerprint(LINES[1:]), filestream(path, AT, "fingerprint"), capsys)
-    assert (code, "has another fingerprint" in out) == (0, True)
+    assert (code, "no file at the path or in its directory has this fingerprint" in out) == (0, True)
 
 
 def test_filebeats_offset_and_length_of_the_fingerprint_can_be_given(filebeat: Filebeat) -> None:
@@ -630,7 +630,7 @@ def test_a_gz_file_that_filebeat_read_as_text_has_no_position_for_us(
 ) -> None:
     path = filebeat.log("app.log.1.gz", gzip.compress(LINES))
     code, out = refused(filebeat, native(path), filestream(path, 10), capsys)
-    assert (code, "compressed: Filebeat read the bytes of this .gz file as they are" in out) == (3, True)
+    assert (code, "compressed: Filebeat read this .gz file without decompressing it" in out) == (3, True)
 
 
 @pytest.mark.parametrize(
@@ -733,7 +733,7 @@ def test_entries_are_known_by_what_the_inputs_file_identity_says(filebeat: Fileb
 
 @pytest.fixture
 def running(filebeat: Filebeat) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that holds the lock of Filebeat's data path."""
+    """Start a process that holds the lock of Filebeat's data path."""
     code = "import fcntl, sys; fcntl.flock(f := open(sys.argv[1], 'w'), 2); print(flush=True); sys.stdin.read()"
     arguments = [sys.executable, "-c", code, str(filebeat.data / "filebeat.lock")]
     with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
@@ -750,7 +750,7 @@ def test_nothing_is_imported_while_filebeat_runs(
     filebeat.set(native(path), filestream(path, AT))
     assert filebeat.run() == 1
     error = capsys.readouterr().err
-    assert "filebeat.lock: Filebeat runs" in error
+    assert "filebeat.lock: Filebeat is running" in error
     assert "stop it" in error
     assert not filebeat.ours.exists()
     running.kill()

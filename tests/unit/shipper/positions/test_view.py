@@ -142,7 +142,7 @@ def test_an_entry_is_shown_in_words(place: Place, capsys: pytest.CaptureFixture[
     assert lines[:6] == [
         state.path,
         "file id id-of-a.log",
-        "position 1,500 of 2,000 bytes: 500 are not acknowledged yet",
+        "position 1,500 of 2,000 bytes: 500 not acknowledged yet",
         f"device, inode {state.device}, {state.inode}: the file at this path now",
         "known by path:/a",
         "input app",
@@ -151,9 +151,8 @@ def test_an_entry_is_shown_in_words(place: Place, capsys: pytest.CaptureFixture[
     assert lines[6].endswith(" UTC, 1m5s ago")
     assert lines[7:] == [
         "kept as long as the file exists",
-        "cuts 700, 1,400: a message was ended there by its timeout or by --once,"
-        " and every later reading ends one there too",
-        "continues in file id f2: the last message ends there",
+        "cuts 700, 1,400: messages ended there by a timeout or --once; later readings end them there too",
+        "continues in file id f2, with the last message",
         "confirmed by the first 3 bytes (aa), the 256 bytes before the position (bb),"
         " a hash of all 1,500 bytes before it",
     ]
@@ -163,16 +162,17 @@ def test_it_shows_what_happened_to_the_file(place: Place, capsys: pytest.Capture
     there = place.file("a.log", b"0123", 4)
     place.add(replace(there, id="gone", path="/nowhere/a.log"), replace(there, id="other", inode=1, ended="truncated"))
     place.run("show", "gone")
-    assert "there is no file at this path now" in capsys.readouterr().out
+    assert "no file at this path now" in capsys.readouterr().out
     place.run("show", "other")
     out = capsys.readouterr().out
     assert f"another file is at this path now (device {there.device}, inode {there.inode})" in out
-    assert "ended truncated: what is at its path or inode now is another file" in " ".join(out.split())
-    assert "no more is read of it" in out
+    assert "ended truncated: another file has its path or inode now" in " ".join(out.split())
+    assert "reading has ended" in out
 
 
 @pytest.mark.parametrize(
-    ("ago", "expected"), [(0, "may be forgotten in 23h59m"), (90000, "forgotten at the next clean-up")]
+    ("ago", "expected"),
+    [(0, "removed in 23h59m at the earliest"), (90000, "removed at the next clean-up at the earliest")],
 )
 def test_it_shows_until_when_an_entry_is_kept(
     ago: float, expected: str, place: Place, capsys: pytest.CaptureFixture[str]
@@ -221,7 +221,7 @@ def test_the_end_of_a_path_shows_the_only_one_that_has_it_and_forgets_none(
     assert f"{place.root}/web/app.log" in capsys.readouterr().out
     assert place.run("show", "err.log") == 1
     both = f"{place.root}/job/err.log, {place.root}/web/err.log"
-    assert f"err.log: several paths end so: {both}; name one of them" in capsys.readouterr().err
+    assert f"err.log: several paths end like this: {both}; give one of them in full" in capsys.readouterr().err
     assert place.run("show", "pp.log") == 1
     assert place.run("forget", "app.log", "--yes") == 1
 
@@ -234,7 +234,7 @@ def test_an_unknown_name_is_reported_and_nothing_is_changed(
 ) -> None:
     place.file("a.log", b"0123", 4)
     assert place.run(*command) == 1
-    assert "typo: the registry has no entry with this path or file id" in capsys.readouterr().err
+    assert "typo: no registry entry with this path or file id" in capsys.readouterr().err
     assert place.known() == {"id-of-a.log"}
 
 
@@ -250,7 +250,7 @@ def test_forgotten_files_are_listed_and_the_others_stay(place: Place, capsys: py
     assert place.known() == {"id-of-c.log"}
     out = capsys.readouterr().out
     assert f"{first.path}  (file id id-of-a.log, position 4)" in out
-    assert "forgot 2 entries: their files are read from the start at the next run" in out
+    assert "forgot 2 entries; the next run reads their files from the start" in out
 
 
 @pytest.mark.parametrize(
@@ -312,7 +312,7 @@ def test_nothing_is_forgotten_while_an_agent_runs_and_the_error_names_it_and_wha
     assert place.known() == {"id-of-a.log"}
     error = capsys.readouterr().err
     assert f"in use by process {os.getpid()}" in error
-    assert f"stop it (kill {os.getpid()}, or your service manager), run this command again, then start it" in error
+    assert f"stop it (kill {os.getpid()}, or your service manager), run this command again, then restart it" in error
 
 
 @pytest.mark.parametrize(

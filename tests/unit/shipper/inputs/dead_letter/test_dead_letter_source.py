@@ -66,7 +66,7 @@ class Mail:
 
     def source(self, *ids: str, once: bool = True, states: Sequence[FileState] = ()) -> DeadLetterSource:
         config = replace(self.config, ids=frozenset(ids))
-        stage = self.staging.of if self.is_staged else None
+        stage = self.staging.stage_for if self.is_staged else None
         feed_input = FeedInput(config, AGENT, {}, 1000, self.clock, lambda state: None, stage=stage)
         context = source_context(self.registrar, self.clock, self.metrics, once=once, around=self.around)
         return DeadLetterSource(feed_input, context, states)
@@ -347,7 +347,7 @@ def test_letters_that_cannot_be_noted_end_a_run_with_once_and_are_noted_later_by
         return
     mail.step(source)
     assert "cannot record which letters were sent" in "".join(source.status().problems.values())
-    assert "input letters: letters are not sent: " in caplog.text
+    assert "input letters: cannot send dead letters: " in caplog.text
     notes.__class__ = AppendFile
     mail.clock.advance(RETRY_SECONDS)
     mail.send(source)

@@ -21,12 +21,12 @@ REST = b"one more\n"
 
 
 def start(room: Room, name: str, state: FileState, *, once: bool = False) -> Harvester:
-    """An existing file resumes from its entry, if it is proven."""
+    """Resume an existing file from its entry, if it is proven."""
     return room.start(room.open(name), EntryMatch(state, state.path, state), once=once)
 
 
 def know(room: Room, content: bytes, position: int, more: bytes = b"") -> FileState:
-    """The entry of a file to which more was written since."""
+    """Return the entry of a file to which more was written since."""
     room.write("app.log", content)
     state = entry_of(room.path("app.log"), position)
     room.append("app.log", more)

@@ -71,11 +71,11 @@ class Client(asyncio.Transport):
         self.conversation.data_received(data if isinstance(data, bytes) else data.encode())
 
     def leave(self) -> None:
-        """The client closes the connection."""
+        """Close the connection, as the client."""
         self.close()
 
     def end_sending(self) -> None:
-        """The client closes its direction, and reads on."""
+        """Close the client's direction, and keep reading."""
         if not self.conversation.eof_received():
             self.close()
 

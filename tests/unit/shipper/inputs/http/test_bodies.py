@@ -84,11 +84,11 @@ def test_each_line_has_its_own_bytes() -> None:
     [
         ('{"a": 1}\n{"b": \n', "line 2: not JSON: Expecting value at line 3, column 1"),
         ('{"a": 1}\n\n{"b"}\n', "line 3: not JSON: Expecting ':' delimiter at line 3, column 5"),
-        ('{"a": 1}\n7', "line 2: a number, where an object must be"),
-        ('"a"', "line 1: a text, where an object must be"),
-        ("null", "line 1: null, where an object must be"),
-        ('[{"a": 1},\n true]', "line 1: item 2 of the list is true or false, where an object must be"),
-        ('[[{"a": 1}]]', "line 1: item 1 of the list is a list, where an object must be"),
+        ('{"a": 1}\n7', "line 2: a number, not an object"),
+        ('"a"', "line 1: a string, not an object"),
+        ("null", "line 1: null, not an object"),
+        ('[{"a": 1},\n true]', "line 1: item 2 of the list is true or false, not an object"),
+        ('[[{"a": 1}]]', "line 1: item 1 of the list is a list, not an object"),
         ('{"a": NaN}', "line 1: not JSON: unexpected character"),
         ('{"a": ' + "9" * 5000 + "}", "line 1: not JSON: number is infinity"),
         ("[" * 100_000, "line 1: nested deeper than 200 levels"),
@@ -103,7 +103,7 @@ def test_what_is_wrong_is_said_by_line_and_reason_and_nothing_is_taken(body: str
         events(body, kind)
     assert refused.value.response.status == 400
     assert str(refused.value).startswith(why)
-    assert str(refused.value).endswith("; nothing of the request was taken")
+    assert str(refused.value).endswith("; the whole request is rejected")
 
 
 def test_what_logs_contain_is_taken_although_it_is_not_quite_json() -> None:
@@ -194,7 +194,7 @@ def test_a_message_that_is_too_long_is_cut_and_flagged() -> None:
     ],
 )
 def test_more_events_than_memory_has_room_for_are_refused(body: bytes, kind: str) -> None:
-    with pytest.raises(RefusedRequest, match=r"100[01] events are more than 1000|send fewer") as refused:
+    with pytest.raises(RefusedRequest, match=r"100[01] events exceed the maximum of 1000|send fewer") as refused:
         events(body, kind)
     assert refused.value.response.status == 413
 

@@ -583,9 +583,9 @@ def test_a_refusal_is_logged_with_its_reason_once_a_minute(room: Room, caplog: p
         client.send(post("7"))
     room.clock.advance(60)
     client.send(post("7"))
-    why = "(line 1: a number, where an object must be; nothing of the request was taken)"
+    why = "(line 1: a number, not an object; the whole request is rejected)"
     first, second = [record.getMessage() for record in caplog.records]
     assert first == (
-        f"http localhost:8000/: a request from 10.0.0.7 was refused with 400 {why} (at most one such line a minute)"
+        f"http localhost:8000/: refused a request from 10.0.0.7 with 400 {why} (logged at most once a minute)"
     )
     assert f"{why}, and 2 others with 400 since the last report" in second

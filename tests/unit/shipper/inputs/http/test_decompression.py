@@ -46,7 +46,7 @@ def test_a_body_is_decompressed(encoding: str, body: bytes) -> None:
     ids=["no gzip", "half a gzip", "a wrong byte", "gzip and more", "no zstd", "half a zstd", "zstd and more"],
 )
 def test_a_damaged_body_is_refused(encoding: str, body: bytes) -> None:
-    with pytest.raises(RefusedRequest, match="cannot be decompressed") as refused:
+    with pytest.raises(RefusedRequest, match="cannot decompress the body") as refused:
         decompress(body, encoding, 10_000)
     assert refused.value.response.status == 400
 
@@ -56,7 +56,7 @@ def test_what_would_become_too_large_is_refused_before_it_is(encoding: str) -> N
     much = b"\0" * (64 * 1024**2)
     body = gzip.compress(much, mtime=0) if encoding == "gzip" else zstandard.ZstdCompressor().compress(much)
     tracemalloc.start()
-    with pytest.raises(RefusedRequest, match="more than 1000 bytes") as refused:
+    with pytest.raises(RefusedRequest, match="exceeds 1000 bytes") as refused:
         decompress(body, encoding, 1000)
     assert tracemalloc.get_traced_memory()[1] < 24 * 1024**2
     tracemalloc.stop()
@@ -67,7 +67,7 @@ def test_what_would_become_too_large_is_refused_before_it_is(encoding: str) -> N
 def test_members_in_a_row_are_one_content_up_to_a_bound(encoding: str) -> None:
     member = gzip.compress(b"x", mtime=0) if encoding == "gzip" else zstandard.ZstdCompressor().compress(b"x")
     assert decompress(member * MAX_MEMBERS, encoding, 10**6) == b"x" * MAX_MEMBERS
-    with pytest.raises(RefusedRequest, match="more than 10000 compressed parts") as refused:
+    with pytest.raises(RefusedRequest, match="more than 10000 compressed members") as refused:
         decompress(member * (MAX_MEMBERS + 1), encoding, 10**6)
     assert refused.value.response.status == 413
 

@@ -128,11 +128,12 @@ def test_clients_do_not_take_the_last_descriptors(site: Site, caplog: pytest.Log
             client.connect()
         site.wait_until(lambda: site.source.status().problems != {})
         assert site.source.status().problems == {
-            site.source.name: "no connection can be accepted: Too many open files; raise LimitNOFILE, or lower "
-            "max_connections"
+            site.source.name: (
+                "cannot accept connections: Too many open files; raise LimitNOFILE, or lower max_connections"
+            )
         }
     site.wait_until(lambda: site.source.status().problems == {})
-    assert "no connection can be accepted" in caplog.text
+    assert "cannot accept connections" in caplog.text
 
 
 def test_the_answer_comes_when_the_batch_is_resolved_and_not_before(site: Site) -> None:
@@ -167,7 +168,7 @@ def test_a_batch_that_is_resolved_twice_stands_for_no_other(site: Site) -> None:
 
 def test_with_transactions_the_answer_comes_with_the_commit(stack: ExitStack) -> None:
     staging = Staging()
-    site = Site(BASE, stack, stage=staging.of)
+    site = Site(BASE, stack, stage=staging.stage_for)
     client = site.send(b'{"message":"a"}')
     batches = site.take()
     positions = staging.prepare(batches)
@@ -220,7 +221,7 @@ def test_a_source_that_refuses_requests_has_a_problem_until_it_takes_them_again(
     site.pass_barrier()
     refused = site.send(b'{"message":"b"}')
     assert refused.getresponse().status == 503
-    assert site.source.status().problems == {site.source.name: "requests are refused with 503: too many wait"}
+    assert site.source.status().problems == {site.source.name: "refusing requests with 503: too many in flight"}
     (batch,) = site.take()
     batch.resolve()
     assert first.getresponse().status == 200
@@ -342,14 +343,14 @@ def test_a_port_that_is_taken_is_reported_with_what_to_do(site: Site, stack: Exi
         Site(replace(BASE, listen_port=port), stack)
     assert str(error.value) == (
         f"input web: cannot listen on 127.0.0.1:{port} (Address already in use): choose another listen_address or "
-        "listen_port, or stop the program that has it"
+        "listen_port, or stop the program that uses it"
     )
     with pytest.raises(StartError, match=r"input web: cannot listen on no\.such\.host\.invalid:0 \("):
         Site(replace(BASE, listen_address="no.such.host.invalid"), stack)
 
 
 def test_it_has_no_end_so_it_cannot_be_run_once(stack: ExitStack) -> None:
-    with pytest.raises(StartError, match=r"input web: http 127\.0\.0\.1:0/ has no end: run it without --once"):
+    with pytest.raises(StartError, match=r"input web: http 127\.0\.0\.1:0/ never ends: run without --once"):
         Site(BASE, stack, once=True)
 
 

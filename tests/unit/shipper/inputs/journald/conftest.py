@@ -69,7 +69,7 @@ class JournalLab:
         )
         context = source_context(self.registrar, self.clock, self.metrics, once=once)
         self.batches = []
-        self.feed = JournaldFeed(feed_input, context, self.entries.of("sys"), ThisHost(self._wake))
+        self.feed = JournaldFeed(feed_input, context, self.entries.entries_of("sys"), ThisHost(self._wake))
 
     def stop(self) -> None:
         self.feed.stop()
@@ -130,7 +130,7 @@ class JournalLab:
     @property
     def state(self) -> FileState:
         """Return the entry of the journal's sequence."""
-        (state,) = [state for state in self.entries.of("sys") if state.key == self.journal.sequence]
+        (state,) = [state for state in self.entries.entries_of("sys") if state.key == self.journal.sequence]
         return state
 
     def acknowledge(self) -> None:

@@ -33,7 +33,7 @@ def test_an_entry_that_cannot_be_right_is_left_out_and_reported(
     entries = decoder.entries([line(MESSAGE="before"), line(**fields), line(MESSAGE="behind")])
     assert [entry.text for entry in entries] == ["before", "behind"]
     assert decoder.refused == [line(**fields)]
-    assert "journal x: journalctl wrote a line that is not an entry" in caplog.text
+    assert "journal x: skipped a line of journalctl that is not an entry" in caplog.text
 
 
 def test_a_message_that_is_nested_too_deeply_is_left_out() -> None:

@@ -57,7 +57,7 @@ def test_the_problem_is_logged_once_and_ends_with_the_next_entry(
     mark.touch()
     lab.read("one")
     assert not lab.feed.status().problems
-    assert sum("something else than entries" in record.getMessage() for record in caplog.records) == 1
+    assert sum("has written no entry for" in record.getMessage() for record in caplog.records) == 1
 
 
 def test_a_line_without_an_end_is_a_problem(lab: JournalLab, tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_a_line_without_an_end_is_a_problem(lab: JournalLab, tmp_path: Path) -> 
     lab.wait_until(lambda: journal.journalctl.lines.is_skipping)
     lab.clock.advance(WITHOUT_ENTRIES)
     lab.wait_until(lambda: bool(lab.feed.status().problems))
-    assert "writes something else than entries" in problem(lab)
+    assert "has written no entry for" in problem(lab)
 
 
 def test_entries_that_wait_for_room_behind_a_refused_line_are_no_problem(lab: JournalLab, tmp_path: Path) -> None:
@@ -87,7 +87,9 @@ def test_entries_that_wait_for_room_behind_a_refused_line_are_no_problem(lab: Jo
 def test_once_what_wrote_no_entries_is_a_problem(lab: JournalLab, tmp_path: Path) -> None:
     lab.start(once=True, journalctl_path=program(tmp_path, GARBAGE))
     lab.wait_until(lambda: lab.feed.finished)
-    assert problem(lab).endswith("lines that are not entries are left out: 2, the first of which is b'no journal here'")
+    assert problem(lab).endswith(
+        "journalctl wrote 2 lines that are not entries, which were skipped; the first is b'no journal here'"
+    )
 
 
 @pytest.mark.parametrize("rest", ["printf garbage", "printf garbage; echo", "echo '{\"garbage\":1}'"])
@@ -97,7 +99,7 @@ def test_once_what_is_left_out_behind_entries_is_a_problem(lab: JournalLab, tmp_
     lab.acknowledge()
     assert lab.feed.finished
     assert lab.texts == ["one"]
-    assert "left out: 1, the first of which is b'" in problem(lab)
+    assert "wrote 1 lines that are not entries, which were skipped; the first is b'" in problem(lab)
 
 
 def test_once_a_journal_without_entries_is_no_problem(lab: JournalLab, tmp_path: Path) -> None:
@@ -115,7 +117,7 @@ def test_a_damaged_entry_is_counted_once(lab: JournalLab, tmp_path: Path) -> Non
 
 
 WORDS = "Journal file /j/a.journal is truncated, ignoring file."
-PROBLEM = f"journalctl leaves out a part of the journal: {WORDS[:-1]}; move that file away, or update journalctl"
+PROBLEM = f"journalctl skips a part of the journal: {WORDS[:-1]}; move that file away, or update journalctl"
 
 
 def test_a_file_that_journalctl_ignores_is_a_problem(lab: JournalLab, tmp_path: Path) -> None:
@@ -156,7 +158,7 @@ def test_entries_of_others_that_are_not_seen_are_a_problem(lab: JournalLab, tmp_
     words = "Hint: You are currently not seeing messages from other users and the system."
     lab.start(once=True, journalctl_path=program(tmp_path, f"{entry(1, 'one')}; echo '{words}' >&2"))
     lab.wait_until(lambda: lab.feed.status().reading == 0)
-    assert problem(lab).endswith("the system; give the shipper's user the group systemd-journal, and restart the agent")
+    assert problem(lab).endswith("system; add the shipper's user to the group systemd-journal, and restart the agent")
 
 
 def test_once_a_file_that_is_ignored_is_a_problem_also_behind_many_other_words(lab: JournalLab, tmp_path: Path) -> None:
@@ -188,10 +190,10 @@ def test_one_that_closes_its_standard_error_does_not_keep_the_loop_awake(lab: Jo
     [
         ("kill -s SEGV $$", "was killed by SIGSEGV"),
         ("kill -s 40 $$", "was killed by signal 40"),
-        ("exec >&-; exec sleep 60", "closed its output and did not end, so it is killed"),
-        ("echo no rights; exit 3", "ended with code 3: b'no rights'"),
-        ("echo no rights >&2; echo garbage; exit 3", "ended with code 3: no rights"),
-        ("exit 0", "ended with code 0"),
+        ("exec >&-; exec sleep 60", "closed its output without exiting and was killed"),
+        ("echo no rights; exit 3", "exited with code 3: b'no rights'"),
+        ("echo no rights >&2; echo garbage; exit 3", "exited with code 3: no rights"),
+        ("exit 0", "exited with code 0"),
     ],
     ids=["signal", "realtime", "closed", "output", "errors", "nothing"],
 )
@@ -209,4 +211,4 @@ def test_a_root_directory_that_it_cannot_have_is_named(lab: JournalLab, tmp_path
     lab.start(journalctl_path="/bin/journalctl", chroot=str(root))
     root.rename(tmp_path / "elsewhere")
     lab.step()
-    assert f"cannot be started in the root directory {root}: is it there" in problem(lab)
+    assert f"cannot start journalctl in the root directory {root}; check that it exists" in problem(lab)

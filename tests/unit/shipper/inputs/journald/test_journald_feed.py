@@ -168,7 +168,7 @@ def test_with_a_filter_a_first_entry_that_was_deleted_is_reported(
     lab.journal.vacuum()
     lab.start(syslog_identifiers=("a",))
     lab.read("two")
-    assert "the entry that was read first (number 1) is not there any more" in caplog.text
+    assert "the first entry read (number 1) is missing" in caplog.text
 
 
 def test_a_vacuum_after_all_was_read_loses_nothing(lab: JournalLab, caplog: pytest.LogCaptureFixture) -> None:
@@ -232,11 +232,11 @@ def test_once_a_journal_that_cannot_be_read_is_a_problem(lab: JournalLab) -> Non
         lab.clock.advance(60)
     lab.wait_until(lambda: lab.feed.finished)
     (problem,) = lab.feed.status().problems.values()
-    assert problem.startswith("journalctl ended with code 1: Failed to open")
+    assert problem.startswith("journalctl exited with code 1: Failed to open")
 
 
 def test_a_missing_program_is_an_error_at_the_start(lab: JournalLab) -> None:
-    with pytest.raises(StartError, match="input sys: /nowhere/journalctl is not there"):
+    with pytest.raises(StartError, match="input sys: /nowhere/journalctl does not exist"):
         lab.start(journalctl_path="/nowhere/journalctl")
 
 

@@ -102,7 +102,7 @@ def test_files_in_a_directory_and_in_those_of_machines_are_counted(tmp_path: Pat
         tmp_path, "a.journal", f"{MACHINE}/user-1.journal", f"{MACHINE}/user-2.journal~", "other/a.journal", "b"
     )
     assert looked(str(tmp_path), paths[1:]).problem.startswith(
-        f"2 of 3 files of the journal may not be read by the shipper's user (as {tmp_path}/{MACHINE}/user-1.journal)"
+        f"2 of 3 journal files are not readable by the shipper's user (for example {tmp_path}/{MACHINE}/user-1.journal)"
     )
 
 
@@ -153,13 +153,13 @@ def test_it_is_looked_again_and_again(tmp_path: Path, caplog: pytest.LogCaptureF
     assert listing.is_due
     for _ in range(2):
         listing.look()
-        assert listing.problem.startswith("1 of 1 files of the journal may not be read")
+        assert listing.problem.startswith("1 of 1 journal files are not readable")
     host.forbidden = []
     listing.look()
     assert not listing.problem
     assert [record.getMessage()[:30] for record in caplog.records] == [
-        "journal x: 1 of 1 files of the",
-        "journal x: all files of the jo",
+        "journal x: 1 of 1 journal file",
+        "journal x: all journal files a",
     ]
 
 
@@ -174,7 +174,7 @@ def test_a_file_without_a_whole_header_is_a_problem_unless_it_is_new(tmp_path: P
     clock.advance(SETTLING)
     listing.look()
     assert listing.problem.startswith(
-        f"1 of 2 files of the journal are truncated, or are not journal files (as {path})"
+        f"1 of 2 journal files are truncated or not in journal format (for example {path})"
     )
     assert names(listing) == {"1": ["a.journal"]}
 

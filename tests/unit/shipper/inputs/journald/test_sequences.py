@@ -146,7 +146,7 @@ def test_once_units_that_match_in_no_journal_are_a_problem(lab: JournalLab, othe
     lab.start(once=True, merge=True, units=PATTERN)
     lab.wait_until(lambda: lab.feed.finished)
     (problem,) = lab.feed.status().problems.values()
-    assert problem.startswith("no unit in the journal matches units (web*), so nothing is read")
+    assert problem.startswith("no unit in the journal matches units (web*); nothing is read")
 
 
 def test_a_unit_that_matches_later_is_read_from_its_first_entry(

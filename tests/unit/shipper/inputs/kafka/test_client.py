@@ -20,10 +20,10 @@ from log_shipper.shipper.inputs.kafka.options import KafkaInputConfig
 from log_shipper.shipper.inputs.kafka.partition import Partition
 from log_shipper.shipper.inputs.kafka.problems import Problems
 from log_shipper.shipper.inputs.kafka.session import Session
-from log_shipper.shipper.inputs.kafka.starts import Start
+from log_shipper.shipper.inputs.kafka.starts import StartOffset
 
 
-def never(start: Start) -> Partition:
+def never(start: StartOffset) -> Partition:
     raise AssertionError("no partition is assigned")
 
 
@@ -68,7 +68,7 @@ _ZEROS = SimpleNamespace(get_most_significant_bits=lambda: 0, get_least_signific
 
 
 def described_by(*made: Admin | StartError) -> DescribedTopics:
-    """What the client is, each time that one is made."""
+    """Return the clients made, one after the other."""
     ways = list(made)
 
     def make() -> AdminClient:
@@ -84,13 +84,13 @@ def test_after_a_question_without_an_answer_another_client_is_asked() -> None:
     # The first one waits for the broker that it takes for the controller, which is away.
     topics = described_by(Admin(failure=NO_CONTROLLER), Admin(partitions=6))
     with pytest.raises(KafkaException, match="waiting for controller"):
-        topics.of(["logs"])
-    assert topics.of(["logs"]) == topics.of(["logs"]) == {"logs": Topic(partitions=6)}
+        topics.look_up(["logs"])
+    assert topics.look_up(["logs"]) == topics.look_up(["logs"]) == {"logs": Topic(partitions=6)}
 
 
 def test_partitions_without_a_leader_are_known_by_their_numbers() -> None:
     topics = described_by(Admin(partitions=6, leaderless=[1, 4]))
-    assert topics.of(["logs"]) == {"logs": Topic(partitions=6, leaderless=frozenset({1, 4}))}
+    assert topics.look_up(["logs"]) == {"logs": Topic(partitions=6, leaderless=frozenset({1, 4}))}
 
 
 def test_a_client_that_brokers_refuse_an_answer_is_asked_again() -> None:
@@ -98,12 +98,12 @@ def test_a_client_that_brokers_refuse_an_answer_is_asked_again() -> None:
     topics = described_by(Admin(failure=refused))
     for _ in range(2):
         with pytest.raises(KafkaException, match="SASL"):
-            topics.of(["logs"])
+            topics.look_up(["logs"])
 
 
 def test_a_client_that_cannot_be_made_again_is_an_error_of_kafka() -> None:
     topics = described_by(Admin(failure=NO_CONTROLLER), StartError("no certificate"), Admin(partitions=6))
     for reason in ("waiting for controller", "no certificate"):
         with pytest.raises(KafkaException, match=reason):
-            topics.of(["logs"])
-    assert topics.of(["logs"]) == {"logs": Topic(partitions=6)}
+            topics.look_up(["logs"])
+    assert topics.look_up(["logs"]) == {"logs": Topic(partitions=6)}

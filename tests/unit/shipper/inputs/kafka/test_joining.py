@@ -327,7 +327,7 @@ class Member:
 @pytest.fixture
 def staging(lab: MemberLab) -> Staging:
     staging, member = Staging(), Member()
-    lab.commits, lab.stage = False, lambda partition: staging.of(partial(group_offset, member, partition))
+    lab.commits, lab.stage = False, lambda partition: staging.stage_for(partial(group_offset, member, partition))
     return staging
 
 

@@ -11,7 +11,7 @@ from tests.fakes import ManualClock
 from tests.member_lab import OTHER, PLACE, MemberLab
 
 NAME = "kafka partitions of topic logs"
-AGAIN = "partitions have a leader, and are read again: "
+AGAIN = "partitions have a leader again and are read: "
 LOOK = 11  # steps of the lab, in which topics are looked at
 
 
@@ -42,7 +42,7 @@ def test_a_partition_without_a_leader_for_long_is_a_problem_until_it_has_one(
     assert lab.problems.now == {}
     lab.step(60)
     words = lab.problems.now[NAME]
-    assert words.startswith("logs[1]: no leader, because the brokers that may lead them are away; nothing of them is")
+    assert words.startswith("logs[1]: no leader, because their brokers are down; these partitions are not read")
     assert "kafka-topics.sh --describe --topic logs shows where the replicas are" in words
     lab.topics.write(PLACE, b"of another partition")
     lab.step(LOOK)
@@ -175,7 +175,7 @@ def test_with_once_a_partition_without_a_leader_is_awaited_while_others_are_read
     lab.step(80)
     assert list(lab.problems.now) == [NAME]
     assert not other.stopped
-    assert caplog.text.count("logs[1] has no leader, because the brokers that may lead it are away; --once ends") == 1
+    assert caplog.text.count("logs[1] has no leader, because its brokers are down; --once waits") == 1
     lab.topics.leaderless.clear()
     if is_read_meanwhile:
         lab.session._receive()  # before its end is known
@@ -196,7 +196,7 @@ def test_a_group_that_cannot_know_where_it_begins_has_a_reason(
     with pytest.raises(KafkaException, match=r"logs\[1\]"):
         lab.step()
     words = lab.problems.now["kafka group g"]
-    assert words.startswith("a partition has no leader, because the brokers that may lead it are away")
+    assert words.startswith("a partition has no leader because its brokers are down")
     assert "kafka-topics.sh --describe --unavailable-partitions" in words
     lab.topics.leaderless.clear()
     give(lab, PLACE, OTHER)

@@ -26,30 +26,30 @@ def test_a_topic_of_which_records_come_is_well_once_nothing_is_reported_any_more
 ) -> None:
     problems.report(FORBIDDEN, "logs")
     clock.advance(9)
-    problems.arrived({"logs"})  # of another partition, perhaps
+    problems.note_records({"logs"})  # of another partition, perhaps
     assert list(problems.now) == ["kafka topic logs"]
     problems.report(FORBIDDEN, "logs")
     clock.advance(9)
-    problems.arrived({"logs"})
+    problems.note_records({"logs"})
     assert list(problems.now) == ["kafka topic logs"]
     clock.advance(2)
-    problems.arrived({"others"})
+    problems.note_records({"others"})
     assert list(problems.now) == ["kafka topic logs"]
-    problems.arrived({"logs"})
+    problems.note_records({"logs"})
     assert problems.now == {}
 
 
 def test_records_show_that_the_group_works(problems: Problems) -> None:
     problems.report(KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED))
-    problems.arrived({"logs"})
+    problems.note_records({"logs"})
     assert problems.now == {}
 
 
 def test_what_does_not_exist_is_named_where_the_client_names_it(problems: Problems) -> None:
     problems.report(KafkaError(KafkaError._UNKNOWN_PARTITION, "gone"), "logs")
     problems.report(KafkaError(KafkaError._UNKNOWN_PARTITION, "gone"))
-    assert problems.now["kafka topic logs"].startswith("the topic logs does not exist; create it")
-    assert problems.now["kafka group g"].startswith("a topic, or a partition of one, does not exist; create it")
+    assert problems.now["kafka topic logs"].startswith("topic logs does not exist; create it")
+    assert problems.now["kafka group g"].startswith("a topic or partition does not exist; create it")
 
 
 def test_one_broker_that_is_away_is_no_problem_until_it_stays_away(
@@ -61,12 +61,12 @@ def test_one_broker_that_is_away_is_no_problem_until_it_stays_away(
     assert problems.now == {}
     assert [(record.levelno, REFUSED.str() in record.message) for record in caplog.records] == [(logging.WARNING, True)]
     problems.connection_failed(COORDINATOR)  # the same broker
-    assert problems.now["kafka brokers of group g"].startswith("a broker does not answer; check hosts (a:1)")
+    assert problems.now["kafka brokers of group g"].startswith("a broker is not responding; check hosts (a:1)")
     clock.advance(44)
-    problems.answered()
+    problems.note_response()
     assert problems.now
     clock.advance(1)
-    problems.answered()
+    problems.note_response()
     assert problems.now == {}
     problems.connection_failed(REFUSED)  # another one, which is not away for long
     assert problems.now == {}
@@ -77,7 +77,7 @@ def test_brokers_that_are_restarted_one_after_the_other_are_no_problem(problems:
         problems.connection_failed(error)
         clock.advance(25)
         problems.connection_failed(error)
-        problems.answered()
+        problems.note_response()
         assert problems.now == {}
         clock.advance(10)
 
@@ -88,9 +88,9 @@ def test_brokers_that_are_all_away_are_one_problem_until_they_answer(problems: P
     clock.advance(30)
     problems.connection_failed(REFUSED)
     assert list(problems.now) == ["kafka group g"]
-    assert problems.now["kafka group g"].startswith("no broker answers at a:1; check hosts")
+    assert problems.now["kafka group g"].startswith("no broker responds at a:1; check hosts")
     clock.advance(10)
-    problems.answered()
+    problems.note_response()
     assert problems.now == {}
     problems.connection_failed(REFUSED)
     assert problems.now == {}
@@ -99,5 +99,5 @@ def test_brokers_that_are_all_away_are_one_problem_until_they_answer(problems: P
 def test_that_brokers_answer_does_not_end_what_they_refuse(problems: Problems, clock: ManualClock) -> None:
     problems.report(KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED))
     clock.advance(60)
-    problems.answered()
+    problems.note_response()
     assert list(problems.now) == ["kafka group g"]

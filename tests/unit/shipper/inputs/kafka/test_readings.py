@@ -139,7 +139,7 @@ def test_the_largest_message_without_an_end_is_ended_where_too_much_is_pending(
         room.write(PLACE, line)
     assert room.texts() == []
     assert room.metrics.messages_cut_short == 1
-    assert "/var/log/app.log: a message without an end, from offset 0 on, is ended after" in caplog.text
+    assert "/var/log/app.log: the unfinished message at offset 0 was split after" in caplog.text
     room.step()
     (batch,) = room.read()
     assert batch.messages.offsets == [0]

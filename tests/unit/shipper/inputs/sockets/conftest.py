@@ -117,7 +117,7 @@ class Listening:
         return self._taken()
 
     def end_by_reload(self) -> None:
-        self._until(lambda: self.source.give_out(PATIENCE))
+        self._until(lambda: self.source.drain(PATIENCE))
         self.source.stop()
 
     def acknowledge(self) -> None:

@@ -76,7 +76,7 @@ def naive_octets(data: bytes, delimiter: str) -> tuple[list[str], list[int]]:
 
 
 def limited(texts: list[str]) -> list[str]:
-    """What the limit leaves, which is the chain's (`limit`)."""
+    """Return what the chain's limit leaves (`limit`)."""
     return [cut_text(text, LIMIT) for text in texts]
 
 
@@ -116,7 +116,7 @@ def test_what_is_no_length_ends_the_messages_and_keeps_those_before(nonsense: by
     framing = OctetFraming("\n", LIMIT)
     frames = framing.add(b"3 abc" + nonsense)
     assert frames.texts == ["abc"]
-    assert "is not the length of a message" in framing.failure
+    assert "does not begin with a message length" in framing.failure
 
 
 def test_a_message_that_comes_byte_by_byte_is_not_looked_at_twice() -> None:

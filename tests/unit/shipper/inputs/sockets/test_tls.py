@@ -93,7 +93,7 @@ def test_clients_without_one_or_with_one_of_another_authority_are_refused_and_co
             exchange(listening, context)
         listening.await_count("handshakes_failed", number)
     assert listening.rest() == []
-    assert "the client shows no certificate, which client_authentication requires" in caplog.text
+    assert "the client sent no certificate, but client_authentication requires one" in caplog.text
 
 
 def test_what_does_not_speak_tls_is_refused(

@@ -47,7 +47,7 @@ def test_the_socket_has_the_mode_and_group_of_the_options(listen: Listen, path: 
 
 
 def test_a_group_that_is_unknown_is_named_and_nothing_is_left(listen: Listen, path: Path) -> None:
-    with pytest.raises(StartError, match="there is no group 'no-such-group' on this machine"):
+    with pytest.raises(StartError, match="group 'no-such-group' does not exist on this machine"):
         listen(f"type: unix, path: {path}, group: no-such-group")
     assert not path.exists()
 
@@ -69,14 +69,14 @@ def test_a_socket_that_a_process_serves_is_left_alone(listen: Listen, path: Path
         if other == "stream":
             served.listen()
         inode = path.stat().st_ino
-        with pytest.raises(StartError, match=f"cannot listen at unix {path}: another process listens there"):
+        with pytest.raises(StartError, match=f"cannot listen at unix {path}: the socket is in use by another process"):
             listen(f"type: unix, path: {path}, socket_type: {kind}")
         assert path.stat().st_ino == inode
 
 
 def test_a_file_that_is_no_socket_is_left_alone(listen: Listen, path: Path) -> None:
     path.write_text("precious")
-    with pytest.raises(StartError, match="it is not a socket and is not replaced: remove it"):
+    with pytest.raises(StartError, match="the path exists and is not a socket; remove it"):
         listen(f"type: unix, path: {path}")
     assert path.read_text() == "precious"
 
@@ -87,7 +87,7 @@ def test_a_directory_that_is_missing_is_named(listen: Listen, tmp_path: Path) ->
 
 
 def test_a_path_that_is_too_long_is_refused(listen: Listen, tmp_path: Path) -> None:
-    with pytest.raises(StartError, match="may have 107 bytes"):
+    with pytest.raises(StartError, match="can have at most 107 bytes"):
         listen(f"type: unix, path: {tmp_path}/{'x' * 108}")
 
 

@@ -28,7 +28,7 @@ class Inputs:
 
     def of(self, directory: str, name: str) -> set[str]:
         """Return the patterns of the inputs that depend on a name in a directory."""
-        return {spec.id for spec in self.dependents.of([(directory, name)])}
+        return {spec.id for spec in self.dependents.inputs_for([(directory, name)])}
 
     def remove(self, pattern: str) -> None:
         self.dependents.replace(self.specs[pattern], self.listings[pattern], Listing())

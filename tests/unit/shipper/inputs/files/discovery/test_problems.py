@@ -40,18 +40,18 @@ def test_a_file_that_was_never_bad_may_be_well(problems: Problems) -> None:
 
 
 def test_a_scan_logs_only_what_the_scan_before_it_did_not(problems: Problems, logged: pytest.LogCaptureFixture) -> None:
-    problems.of_scan("app", {}, {"/l/*": "no file matches it"})
-    problems.of_scan("app", {"/m": "is a FIFO"}, {"/l/*": "no file matches it"})
-    assert logged.messages == ["/l/*: no file matches it", "/m: is a FIFO"]
-    problems.of_scan("app", {}, {})
+    problems.report_scan("app", {}, {"/l/*": "matches no file"})
+    problems.report_scan("app", {"/m": "is a FIFO"}, {"/l/*": "matches no file"})
+    assert logged.messages == ["/l/*: matches no file", "/m: is a FIFO"]
+    problems.report_scan("app", {}, {})
     assert problems.now == {}
-    problems.of_scan("app", {"/m": "is a FIFO"}, {})
+    problems.report_scan("app", {"/m": "is a FIFO"}, {})
     assert logged.messages[2:] == ["/m: is a FIFO"]
 
 
 def test_a_scan_of_one_input_does_not_change_the_problems_of_another(problems: Problems) -> None:
-    problems.of_scan("app", {"/l": "bad"}, {})
-    problems.of_scan("web", {}, {})
+    problems.report_scan("app", {"/l": "bad"}, {})
+    problems.report_scan("web", {}, {})
     problems.of_file("/f", "cannot be read")
     assert problems.now == {"/l": "bad", "/f": "cannot be read"}
 
@@ -70,30 +70,30 @@ def test_the_problem_of_a_missing_file_is_forgotten(problems: Problems) -> None:
 def test_what_lies_in_a_place_that_could_not_be_looked_through_is_not_missing(
     problems: Problems, path: str, excused: bool
 ) -> None:
-    problems.of_scan("app", {"/l/old": "cannot be listed", "/s/": "cannot be listed"}, {})
-    assert problems.excuses(path) is excused
+    problems.report_scan("app", {"/l/old": "cannot be listed", "/s/": "cannot be listed"}, {})
+    assert problems.is_inaccessible(path) is excused
 
 
 def test_a_place_that_is_well_again_excuses_nothing(problems: Problems) -> None:
-    problems.of_scan("app", {"/l/old": "cannot be listed"}, {})
-    problems.of_scan("app", {}, {})
+    problems.report_scan("app", {"/l/old": "cannot be listed"}, {})
+    problems.report_scan("app", {}, {})
     problems.of_file("/l/old/a.log", "cannot be opened")
-    assert not problems.excuses("/l/old/a.log")
+    assert not problems.is_inaccessible("/l/old/a.log")
 
 
 def test_a_pattern_without_a_match_is_no_problem_of_what_exists_and_excuses_nothing(problems: Problems) -> None:
-    problems.of_scan("app", {"/d": "cannot be listed"}, {"/l/a.log": "no file matches it"})
-    assert problems.now == {"/d": "cannot be listed", "/l/a.log": "no file matches it"}
+    problems.report_scan("app", {"/d": "cannot be listed"}, {"/l/a.log": "matches no file"})
+    assert problems.now == {"/d": "cannot be listed", "/l/a.log": "matches no file"}
     assert problems.unreadable == {"/d": "cannot be listed"}
-    assert not problems.excuses("/l/a.log")
+    assert not problems.is_inaccessible("/l/a.log")
 
 
 def test_what_was_wrong_with_the_paths_of_an_input_goes_with_it(problems: Problems) -> None:
-    problems.of_scan("removed", {}, {"/g/*.log": "no file matches it"})
-    problems.of_scan("here", {}, {"/h/*.log": "no file matches it"})
+    problems.report_scan("removed", {}, {"/g/*.log": "matches no file"})
+    problems.report_scan("here", {}, {"/h/*.log": "matches no file"})
     problems.forget_scans({"removed", "never read"})
-    assert problems.now == {"/h/*.log": "no file matches it"}
-    assert not problems.excuses("/g/*.log")
+    assert problems.now == {"/h/*.log": "matches no file"}
+    assert not problems.is_inaccessible("/g/*.log")
 
 
 def test_a_file_that_can_be_opened_again_and_again_and_not_be_read_is_logged_once(
@@ -101,12 +101,12 @@ def test_a_file_that_can_be_opened_again_and_again_and_not_be_read_is_logged_onc
 ) -> None:
     for _ in range(3):
         problems.of_file("/l/a.log", None)
-        problems.of_read("/l/a.log", "cannot be read at offset 4")
+        problems.report_read("/l/a.log", "cannot be read at offset 4")
     assert logged.messages == ["/l/a.log: cannot be read at offset 4"]
     assert problems.now == {"/l/a.log": "cannot be read at offset 4"}
-    problems.of_read("/l/a.log", None)
+    problems.report_read("/l/a.log", None)
     assert problems.now == {}
-    problems.of_read("/l/a.log", "cannot be read at offset 4")
+    problems.report_read("/l/a.log", "cannot be read at offset 4")
     assert len(logged.messages) == 2
     problems.keep({"/l/b.log"})
     assert problems.now == {}

@@ -20,7 +20,7 @@ from tests.fakes import ManualClock
 from tests.model.seeds import for_each_seed
 
 CLOCK_OF_FILES = 5  # CLOCK_REALTIME_COARSE, which ticks every few milliseconds
-NONE_MATCHES = "no file matches it"
+NONE_MATCHES = "matches no file"
 
 
 class Search:
@@ -62,7 +62,7 @@ class Search:
         return self.listing()
 
     def advance(self, seconds: float) -> None:
-        """The file system's clock must move too, by one tick: the next change gets another time."""
+        """Move the file system's clock too, by one tick: the next change gets another time."""
         self.clock.advance(seconds)
         before = time.clock_gettime_ns(CLOCK_OF_FILES)
         while time.clock_gettime_ns(CLOCK_OF_FILES) == before:
@@ -216,8 +216,7 @@ def test_a_link_is_not_read_and_that_is_reported_where_nothing_else_matches(tmp_
     search = Search(tmp_path, "links/*.log")
     assert search.names() == []
     assert search.problems() == {
-        "links/*.log": "no file matches it, only symbolic links: set prospector.scanner.symlinks: true to read such "
-        "files"
+        "links/*.log": "matches only symbolic links: set prospector.scanner.symlinks: true to read symbolic links"
     }
     assert Search(tmp_path, "links/*.log", symlinks=True).names() == ["links/a.log"]
 
@@ -226,7 +225,7 @@ def test_a_link_that_is_named_in_full_and_not_read_is_a_problem(tmp_path: Path) 
     write(tmp_path / "a.log")
     (tmp_path / "current.log").symlink_to("a.log")
     (problem,) = Search(tmp_path, "current.log").problems().values()
-    assert problem.startswith("is a symbolic link, which is not read: set prospector.scanner.symlinks: true")
+    assert problem.startswith("is a symbolic link and is not read: set prospector.scanner.symlinks: true")
     assert Search(tmp_path, "current.log", symlinks=True).names() == ["current.log"]
 
 
@@ -234,7 +233,7 @@ def test_a_link_that_is_named_in_full_and_not_read_is_a_problem(tmp_path: Path) 
 def test_a_link_that_leads_nowhere_is_a_problem_until_it_leads_somewhere(tmp_path: Path, pattern: str) -> None:
     (tmp_path / "current.log").symlink_to("app/a.log")
     search = Search(tmp_path, pattern, symlinks=True)
-    expected = f"is a symbolic link that leads nowhere: {tmp_path}/app/a.log: No such file or directory"
+    expected = f"is a broken symbolic link: {tmp_path}/app/a.log: No such file or directory"
     assert search.problems() == {"current.log": expected}
     search.list_until_reliable()
     write(tmp_path / "app" / "a.log")
@@ -290,7 +289,7 @@ def test_a_pattern_whose_files_are_all_excluded_has_that_problem(tmp_path: Path)
     write(tmp_path / "a.log")
     search = Search(tmp_path, "*.log", exclude=("a",))
     search.list_until_reliable()
-    assert search.problems() == {"*.log": "no file matches it that exclude_files and include_files let through"}
+    assert search.problems() == {"*.log": "exclude_files and include_files leave out every file that it matches"}
 
 
 def test_what_is_no_pattern_is_a_problem_and_the_others_are_followed(tmp_path: Path) -> None:
@@ -365,7 +364,7 @@ def test_a_file_that_cannot_be_inspected_is_a_problem_until_it_can(
         assert search.names() == []
         if pattern == "app/logs/*.log":
             assert search.problems() == problem | {
-                pattern: f"no file matches it: there is no directory {tmp_path}/app/logs"
+                pattern: f"matches no file: directory {tmp_path}/app/logs does not exist"
             }
         else:
             assert search.problems() == problem
@@ -406,7 +405,7 @@ def test_where_a_directory_is_missing_the_deepest_above_it_is_watched(tmp_path: 
 
 def test_a_missing_directory_is_named_in_the_problem(tmp_path: Path) -> None:
     search = Search(tmp_path, "no/*.log", "no/a.log")
-    assert set(search.problems().values()) == {f"no file matches it: there is no directory {tmp_path}/no"}
+    assert set(search.problems().values()) == {f"matches no file: directory {tmp_path}/no does not exist"}
 
 
 def test_a_file_in_the_place_of_a_directory_has_no_files(tmp_path: Path) -> None:
@@ -502,7 +501,8 @@ def test_a_file_that_is_moved_while_directories_are_listed_is_not_missed(tmp_pat
     asked = 0
 
     def monotonic() -> float:
-        """The clock is asked before each directory is looked at: here `b`, when `a` is listed already."""
+        """Return the time. The clock is asked before each directory is looked at: here `b`, when `a` is listed
+        already."""
         nonlocal asked
         asked += 1
         if (tmp_path / "b" / "x.log").exists() and asked == move_at:

@@ -31,7 +31,7 @@ class Outlook:
     """A survey of inputs that name `folder` differently."""
 
     def __init__(self, folder: Path, clock: ManualClock, inputs: dict[str, float], *, once: bool) -> None:
-        """`inputs`: seconds between two scans, by pattern."""
+        """Take `inputs`: seconds between two scans, by pattern."""
         self.folder = folder
         self.clock = clock
         self.watches = Watches()
@@ -325,7 +325,7 @@ def test_files_that_were_missed_are_counted_and_logged(tmp_path: Path, caplog: p
     outlook.step(after=1)
     assert outlook.metrics.files_missed == 2
     (message,) = [record.getMessage() for record in caplog.records]
-    assert message.startswith(f"files were replaced before they were seen: {tmp_path}/app.log: 2 of them appeared and")
+    assert message.startswith(f"files were replaced before they were read: {tmp_path}/app.log: 2 appeared and")
 
 
 def test_a_file_that_was_rotated_before_it_was_seen_and_is_in_the_paths_is_not_missed(
@@ -416,7 +416,7 @@ def test_inputs_whose_time_has_come_are_scanned_beside_those_with_a_hint(tmp_pat
 
 def test_problems_of_a_scan_are_reported(outlook: Outlook) -> None:
     outlook.step()
-    assert outlook.problems.now == {f"{outlook.folder}/*.log": "no file matches it"}
+    assert outlook.problems.now == {f"{outlook.folder}/*.log": "matches no file"}
     outlook.write("a.log")
     outlook.step(after=10)
     assert outlook.problems.now == {}
@@ -432,7 +432,7 @@ def test_a_pattern_that_had_a_match_is_reported_once_the_time_between_two_scans_
         outlook.step(after=1)
         assert outlook.problems.now == {}
     outlook.step(after=10)
-    assert outlook.problems.now == {f"{outlook.folder}/*.log": "no file matches it"}
+    assert outlook.problems.now == {f"{outlook.folder}/*.log": "matches no file"}
 
 
 def test_problems_of_files_that_went_are_forgotten(outlook: Outlook) -> None:

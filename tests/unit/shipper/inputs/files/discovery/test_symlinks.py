@@ -14,9 +14,9 @@ from log_shipper.shipper.inputs.files.discovery.symlinks import (
     MAX_LINKED_NAMES,
     Inode,
     Place,
+    ResolvedPath,
     Symlinks,
     Trail,
-    Way,
     follow,
 )
 from tests.fakes import ManualClock
@@ -34,7 +34,7 @@ def link(path: Path, target: str | Path) -> Path:
     return path
 
 
-def way_of(path: Path) -> Way:
+def way_of(path: Path) -> ResolvedPath:
     known: set[str] = set()
     way = follow(str(path), known)
     assert follow(str(path), known) == way, "with directories that are known"
@@ -46,7 +46,7 @@ def way_of(path: Path) -> Way:
 
 def test_a_path_without_links_has_the_place_of_its_name(tmp_path: Path) -> None:
     file = write(tmp_path / "app.log")
-    assert way_of(file) == Way(str(file), (), (str(tmp_path), "app.log"), is_whole=True)
+    assert way_of(file) == ResolvedPath(str(file), (), (str(tmp_path), "app.log"), is_whole=True)
 
 
 def test_each_link_of_a_chain_is_a_place_and_so_is_the_target(tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_each_link_of_a_chain_is_a_place_and_so_is_the_target(tmp_path: Path) ->
     pod = link(tmp_path / "pods" / "web" / "0.log", target)
     first = link(tmp_path / "containers" / "web.log", pod)
     links = (str(first.parent), "web.log"), (str(pod.parent), "0.log")
-    assert way_of(first) == Way(str(target), links, (str(target.parent), target.name), is_whole=True)
+    assert way_of(first) == ResolvedPath(str(target), links, (str(target.parent), target.name), is_whole=True)
 
 
 def test_links_to_directories_may_be_relative_and_lead_upwards(tmp_path: Path) -> None:
@@ -62,20 +62,22 @@ def test_links_to_directories_may_be_relative_and_lead_upwards(tmp_path: Path) -
     link(tmp_path / "srv" / "app" / "current", "../../releases//./3/")
     links = ((f"{tmp_path}/srv/app", "current"),)
     path = tmp_path / "srv" / "app" / "current" / "logs" / "app.log"
-    assert way_of(path) == Way(str(file), links, (str(file.parent), "app.log"), is_whole=True)
+    assert way_of(path) == ResolvedPath(str(file), links, (str(file.parent), "app.log"), is_whole=True)
 
 
 def test_a_link_that_leads_nowhere_has_the_place_of_the_first_missing_name(tmp_path: Path) -> None:
     path = link(tmp_path / "app.log", "x/y/z.log")
     links = ((str(tmp_path), "app.log"),)
-    assert way_of(path) == Way(f"{tmp_path}/x/y/z.log", links, (str(tmp_path), "x"), is_whole=False)
+    assert way_of(path) == ResolvedPath(f"{tmp_path}/x/y/z.log", links, (str(tmp_path), "x"), is_whole=False)
     (tmp_path / "x" / "y").mkdir(parents=True)
-    assert way_of(path) == Way(f"{tmp_path}/x/y/z.log", links, (f"{tmp_path}/x/y", "z.log"), is_whole=True)
+    assert way_of(path) == ResolvedPath(f"{tmp_path}/x/y/z.log", links, (f"{tmp_path}/x/y", "z.log"), is_whole=True)
 
 
 def test_a_file_in_the_place_of_a_directory_ends_the_way(tmp_path: Path) -> None:
     write(tmp_path / "x")
-    assert way_of(tmp_path / "x" / "a.log") == Way(f"{tmp_path}/x/a.log", (), (str(tmp_path), "x"), is_whole=False)
+    assert way_of(tmp_path / "x" / "a.log") == ResolvedPath(
+        f"{tmp_path}/x/a.log", (), (str(tmp_path), "x"), is_whole=False
+    )
 
 
 @pytest.mark.parametrize("targets", [("a",), ("b", "a"), ("b", "c", "b"), ("a/a/a",)])

@@ -57,7 +57,7 @@ class WatcherLab:
         os.close(fd)
 
     def wait_until(self, condition: Callable[[], bool]) -> bool:
-        """True if it comes true: it is asked each time events were taken in."""
+        """Return True if it comes true: it is asked each time events were taken in."""
         deadline = time.monotonic() + PATIENCE
         while not condition():
             if time.monotonic() > deadline:
@@ -72,7 +72,7 @@ class WatcherLab:
         return sum(line.startswith("inotify wd:") for line in info.splitlines())
 
     def quiet(self, directory: Path) -> bool:
-        """True if no event came until that of a write to another file: events come in order."""
+        """Return True if no event came until that of a write to another file: events come in order."""
         _, fd = self.watch(directory / "a-last-file")
         os.write(fd, b"x")
         key = ("app", os.fstat(fd).st_dev, os.fstat(fd).st_ino)
@@ -382,7 +382,7 @@ def test_lost_events_are_logged_once_and_ask_for_a_full_scan(tmp_path: Path, cap
     assert lab.watcher.lost_events
     assert lab.watcher.is_watched(a[0])
     (message,) = messages(caplog)
-    assert message.startswith("file events were lost: the kernel's queue of them was full; a full scan follows")
+    assert message.startswith("inotify queue overflow: file events were lost; starting a full scan")
     lab.close()
 
 
@@ -408,9 +408,8 @@ def test_running_out_of_watches_is_logged_once_with_what_to_do(
     assert not lab.watcher.is_watched(key)
     lab.watcher.watch_directory(str(tmp_path), [ANY_NAME])
     assert messages(caplog) == [
-        "no file events for more than the 1 files and directories that are watched now: inotify watch limit reached. "
-        "The others are scanned every prospector.scanner.check_interval; for millisecond latency raise "
-        "fs.inotify.max_user_watches (sysctl)"
+        "cannot watch more than 1 files and directories: inotify watch limit reached. The others are scanned every "
+        "prospector.scanner.check_interval; for millisecond latency raise fs.inotify.max_user_watches (sysctl)"
     ]
     assert (lab.watcher.watches, lab.watcher.fallbacks) == (1, 2), "b.log and the directory"
     FullInotify.room = 3

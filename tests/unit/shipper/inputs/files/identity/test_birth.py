@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from log_shipper.shipper.inputs.files.identity.birth import born
+from log_shipper.shipper.inputs.files.identity.birth import birth_time
 
 TRIES = 20
 # No limit lets a descriptor have this number. That of one that was closed may be another file's by now.
@@ -15,7 +15,7 @@ NEVER_OPEN = 2**31 - 1
 def birth_of(path: Path) -> int:
     fd = os.open(path, os.O_RDONLY)
     try:
-        return born(fd)
+        return birth_time(fd)
     finally:
         os.close(fd)
 
@@ -30,7 +30,7 @@ def printed(path: Path) -> int:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """A file on a file system that has birth times."""
+    """Return a file on a file system that has birth times."""
     path = tmp_path / "app.log"
     path.touch()
     if printed(path) == 0:
@@ -72,14 +72,14 @@ def test_another_file_at_the_same_inode_has_another_birth(path: Path) -> None:
 
 
 def test_what_is_not_a_file_has_no_birth() -> None:
-    assert born(NEVER_OPEN) == 0
+    assert birth_time(NEVER_OPEN) == 0
 
 
 def test_nor_has_a_file_on_a_file_system_without_births() -> None:
     """A pipe was never made on any."""
     read, write = os.pipe()
     try:
-        assert born(read) == 0
+        assert birth_time(read) == 0
     finally:
         os.close(read)
         os.close(write)

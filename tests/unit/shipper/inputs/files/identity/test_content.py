@@ -106,7 +106,7 @@ def zipped(file: OpenFile, lines: bytes) -> Zipped:
 
 
 def plain(lines: bytes, position: int) -> FileState:
-    """The entry of the file that was compressed."""
+    """Return the entry of the file that was compressed."""
     head = (min(len(lines), HEAD_SIZE), digest(lines[:HEAD_SIZE]))
     return FileState("f1", "/l/app.log", 1, 2, head, digest(lines[max(position - 256, 0) : position]), position)
 

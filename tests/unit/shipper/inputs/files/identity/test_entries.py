@@ -28,7 +28,7 @@ def meet(room: Room, name: str, content: bytes) -> OpenedFile:
 
 
 def know(room: Room, state: FileState) -> FileState:
-    """The file is known and not open."""
+    """Make the file known, but not open."""
     room.books.written[state.id] = state
     room.entries.keep(state)
     return state
@@ -91,7 +91,7 @@ def test_a_file_that_was_rewritten_is_not_its_entrys_any_more(room: Room, caplog
     assert room.metrics.bytes_lost == 4
     (warning,) = warnings(caplog)
     assert f"{known.path} (file id {known.id})" in warning
-    assert "4 bytes from offset 4 on" in warning
+    assert "4 bytes from offset 4 were not shipped" in warning
 
 
 def test_a_file_that_was_closed_here_is_not_proven_again_and_after_a_start_it_is(make_room: MakeRoom) -> None:
@@ -156,8 +156,8 @@ def test_an_inode_that_was_used_again_is_another_file_whatever_its_bytes(
     assert (room.entries.closed_entries, room.books.written[known.id].ended) == ({}, REMOVED)
     room.entries.possibly_lost.report()
     (warning,) = warnings(caplog)
-    assert f"{known.path} (file id {known.id}) no longer exists, and another file has its inode" in warning
-    assert "4 bytes from offset 4 on" in warning
+    assert f"{known.path} (file id {known.id}) no longer exists, and its inode is reused by another file" in warning
+    assert "4 bytes from offset 4 were not shipped" in warning
 
 
 def test_so_it_is_where_a_file_is_only_checked(room: Room) -> None:
@@ -244,7 +244,7 @@ def test_of_two_entries_of_one_inode_the_one_that_was_updated_last_is_the_file_a
 
 
 def missing(room: Room, content: bytes, position: int, ended: str = MISSING) -> FileState:
-    """An entry of `app.log`, which is nowhere any more."""
+    """Return an entry of `app.log`, which is missing."""
     room.write("app.log", content)
     state = entry_of(room.path("app.log"), position, device=7, inode=7, modified=TIME)
     room.path("app.log").unlink()
@@ -301,7 +301,7 @@ def test_no_file_resumes_that_is_shorter_than_what_was_shipped(room: Room) -> No
 def test_an_entry_that_was_put_back_waits_for_another_file(room: Room) -> None:
     orphan = missing(room, b"one\ntwo\n", 4)
     assert room.entries.adopt(restored(room, "app.log.1", b"one\ntwo\n")) is not None
-    room.entries.put_back(orphan)
+    room.entries.undo_match(orphan)
     claim = room.entries.adopt(restored(room, "app.log.2", b"one\ntwo\n"))
     assert claim is not None
     assert claim.state.id == orphan.id
@@ -311,8 +311,8 @@ def test_a_file_that_was_disproved_does_not_try_again_and_another_may(room: Room
     orphan = missing(room, b"one\ntwo\n", 4)
     opened, other = (restored(room, name, b"one\ntwo\n") for name in ("app.log.1", "app.log.2"))
     assert room.entries.adopt(opened) is not None
-    room.entries.put_back(orphan)
-    room.entries.disproved(orphan, opened)
+    room.entries.undo_match(orphan)
+    room.entries.note_disproved(orphan, opened)
     assert room.entries.adopt(opened) is None
     assert room.entries.adopt(other) is not None
 
@@ -321,7 +321,7 @@ def test_a_known_file_that_was_put_back_is_known(room: Room) -> None:
     opened = meet(room, "app.log", b"one\ntwo\n")
     known = know(room, entry_of(room.path("app.log"), 4))
     assert room.entries.claim(opened) is not None
-    room.entries.put_back(known)
+    room.entries.undo_match(known)
     claim = room.entries.claim(room.open("app.log"))
     assert claim is not None
     assert claim.state.id == known.id
@@ -331,13 +331,13 @@ def test_the_life_of_a_known_file_that_was_disproved_has_ended(room: Room, caplo
     opened = meet(room, "app.log", b"one\ntwo\n")
     known = know(room, entry_of(room.path("app.log"), 4))
     assert room.entries.claim(opened) is not None
-    room.entries.put_back(known)
-    room.entries.disproved(known, opened)
+    room.entries.undo_match(known)
+    room.entries.note_disproved(known, opened)
     assert (room.entries.closed_entries, room.books.written[known.id].ended) == ({}, TRUNCATED)
     assert room.entries.claim(opened) is None
     room.entries.possibly_lost.report()
     (warning,) = warnings(caplog)
-    assert "it does not have what was read of it" in warning
+    assert "was truncated or rewritten: its new content" in warning
 
 
 def test_where_file_identity_names_a_file_content_does_not(make_room: MakeRoom) -> None:
@@ -383,7 +383,7 @@ def test_of_a_new_compressed_file_the_size_of_its_content_is_not_known(make_room
 
 def lose(room: Room, *, present: bool = False, excused: bool = False) -> None:
     keys = {key_of(state) for state in room.entries.closed_entries.values()} if present else set()
-    room.entries.lose_missing(keys, {}, lambda _: excused, lambda _: None)
+    room.entries.expire_missing(keys, {}, lambda _: excused, lambda _: None)
 
 
 def test_a_file_that_is_nowhere_is_missing_and_logged_when_something_of_it_was_not_read(
@@ -398,7 +398,7 @@ def test_a_file_that_is_nowhere_is_missing_and_logged_when_something_of_it_was_n
     assert room.metrics.bytes_lost == 4
     (warning,) = warnings(caplog)
     assert f"{known.path} (file id {known.id})" in warning
-    assert "4 bytes from offset 4 on" in warning
+    assert "4 bytes from offset 4 were not shipped" in warning
     room.entries.possibly_lost.report()
     assert room.metrics.bytes_lost == 4
     assert room.books.written[known.id].size_seen == 4  # after a start it is not logged again
@@ -445,7 +445,7 @@ def test_what_was_logged_is_not_logged_for_another_entry_with_that_id(
 
 
 def lost_and_tried(room: Room) -> tuple[FileState, EntryMatch]:
-    """It is missing, and another file may turn out to be it."""
+    """Return an entry whose file is missing, and may turn out to be another one."""
     room.write("app.log", b"one\ntwo\n")
     known = know(room, entry_of(room.path("app.log"), 4, device=7, inode=7, modified=TIME))
     room.path("app.log").unlink()
@@ -478,7 +478,7 @@ def test_a_missing_file_is_logged_when_no_file_was_proven_to_be_it(
     room.entries.possibly_lost.report()
     assert warnings(caplog) == []
     assert claim.was is not None
-    room.entries.put_back(claim.was)
+    room.entries.undo_match(claim.was)
     room.entries.possibly_lost.report()
     assert (room.metrics.bytes_lost, len(warnings(caplog))) == (4, 1)
     assert f"(file id {known.id})" in warnings(caplog)[0]
@@ -497,9 +497,9 @@ def test_by_path_a_file_is_there_while_its_path_is(make_room: MakeRoom) -> None:
     room.write("app.log", b"one\n")
     path = str(room.path("app.log"))
     know(room, entry_of(room.path("app.log"), 4, key=f"path:{path}"))
-    room.entries.lose_missing({}, {("app", path): ("app", 7, 7)}, lambda _: False, lambda _: None)
+    room.entries.expire_missing({}, {("app", path): ("app", 7, 7)}, lambda _: False, lambda _: None)
     assert room.entries.closed_entries["app", f"path:{path}"].ended is None
-    room.entries.lose_missing({}, {}, lambda _: False, lambda _: None)
+    room.entries.expire_missing({}, {}, lambda _: False, lambda _: None)
     assert room.entries.closed_entries["app", f"path:{path}"].ended == MISSING
 
 

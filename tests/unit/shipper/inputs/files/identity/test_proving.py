@@ -51,7 +51,7 @@ def file(tmp_path: Path) -> Iterator[File]:
 
 
 def shipped(content: bytes, *, cuts: tuple[int, ...] = ()) -> FileState:
-    """The entry of a file of which all this was shipped."""
+    """Return the entry of a file of which all this was shipped."""
     return FileState("known", "/l/app.log", 1, 2, position=len(content), proof=proof_of(content), cuts=cuts)
 
 

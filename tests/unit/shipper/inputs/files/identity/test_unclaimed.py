@@ -32,7 +32,7 @@ def match(orphan: FileState, opened: OpenedFile) -> FileState | None:
 
 
 def remember(room: Room, content: bytes, position: int, **changes: Any) -> FileState:
-    """An entry of `app.log`, which had `content` and was deleted; it was modified at `TIME`."""
+    """Return an entry of `app.log`, which had `content` and was deleted; it was modified at `TIME`."""
     room.write("app.log", content)
     state = entry_of(room.path("app.log"), position, **{**AWAY, "ended": MISSING, "modified": TIME} | changes)
     room.path("app.log").unlink()
@@ -53,8 +53,8 @@ def test_a_missing_file_that_was_created_later_at_a_path_followed_the_one_that_w
 ) -> None:
     first = remember(room, b"one\n", 4, path="/l/app.log", birth=1)
     second = remember(room, b"two\n", 4, path=path, birth=birth, id="second")
-    assert orphans_of(first, second).any_followed(first) is followed
-    assert not orphans_of(first, second).any_followed(second)
+    assert orphans_of(first, second).has_successor(first) is followed
+    assert not orphans_of(first, second).has_successor(second)
 
 
 # A missing file is recognised in each way that the table in relation.py has.

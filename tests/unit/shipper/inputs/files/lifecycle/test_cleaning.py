@@ -20,7 +20,7 @@ YEAR = 365 * DAY
 
 
 def missing(room: Room, file_id: str = "known", key: str = "") -> FileState:
-    """An entry whose file is nowhere any more."""
+    """Return an entry whose file is missing."""
     state = FileState(file_id, f"/l/{file_id}", 1, 2, input="app", key=key)
     state = room.entries.ended(state, MISSING)
     room.entries.orphan(state)
@@ -28,7 +28,7 @@ def missing(room: Room, file_id: str = "known", key: str = "") -> FileState:
 
 
 def closed_entry(room: Room) -> FileState:
-    """An entry whose file is there, and not open."""
+    """Return an entry whose file exists and is not open."""
     room.write("app.log", b"one\n")
     state = entry_of(room.path("app.log"), 4, updated=room.clock.time())
     room.books.written[state.id] = state

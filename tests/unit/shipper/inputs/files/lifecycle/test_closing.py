@@ -53,7 +53,7 @@ class ClosingLab:
             lambda: self.wanted,
             lambda harvester, why: self.closed.append((harvester, why)),
         )
-        self.closer.learn(
+        self.closer.update_rules(
             InputSpec(InputConfig(id=input_id, paths=("/l",), close=close)) for input_id, close in by_input.items()
         )
 
@@ -318,7 +318,7 @@ def test_the_unterminated_end_of_a_deleted_file_is_counted_and_logged(
     assert lab.room.metrics.bytes_lost == 3
     (warning,) = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
     assert f"{harvester.state.path} (file id {harvester.state.id})" in warning
-    assert "last 3 bytes, from offset 4 on" in warning
+    assert "last 3 bytes, from offset 4," in warning
 
 
 def test_after_interval_gives_up_the_unread_bytes_of_a_deleted_file(
@@ -359,7 +359,7 @@ def kept(lab: ClosingLab, *harvesters: Harvester) -> list[Harvester]:
 
 
 def open_in_turn(lab: ClosingLab, *names: str) -> list[Harvester]:
-    """Opened a second apart, ten bytes each, none of them read."""
+    """Open files a second apart, ten bytes each, none of them read."""
     opened = []
     for name in names:
         opened.append(lab.open(name, b"123456789\n"))

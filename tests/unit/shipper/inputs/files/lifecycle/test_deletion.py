@@ -63,7 +63,7 @@ class Bin:
         self.deletions.step(self.read_on)
 
     def save(self) -> None:
-        """The registry is on disk, and it is looked at again."""
+        """Save the registry, and check again."""
         self.books.confirm()
         self.after(1)
 
@@ -289,4 +289,4 @@ def test_where_no_input_can_read_it_that_is_counted_and_logged(bin_: Bin, caplog
     bin_.after(GRACE)
     bin_.save()
     assert bin_.metrics.bytes_lost == 6
-    assert "it belongs to no input any more: what lies beyond offset 8 of 14 is lost" in caplog.text
+    assert "it no longer belongs to an input: the data from offset 8 to 14 is lost" in caplog.text

@@ -3,7 +3,7 @@ from collections.abc import Callable
 import pytest
 
 from log_shipper.shipper.inputs.files.discovery.scanner import ScannedFile
-from log_shipper.shipper.inputs.files.lifecycle.starting import Ignoring
+from log_shipper.shipper.inputs.files.lifecycle.starting import IgnoreRules
 from tests.fakes import ManualClock
 from tests.reading_room import Room
 
@@ -18,18 +18,18 @@ def written(clock: ManualClock, ago: float) -> ScannedFile:
 def test_ignore_older_leaves_out_what_was_not_written_to_for_longer(
     make_room: MakeRoom, clock: ManualClock, ago: float, skipped: bool
 ) -> None:
-    ignoring = Ignoring(clock, first_start=0.0)
+    ignoring = IgnoreRules(clock, first_start=0.0)
     assert ignoring.skips(make_room(ignore_older=60.0).spec, written(clock, ago)) is skipped
 
 
 def test_the_age_is_that_of_now_not_of_the_start(make_room: MakeRoom, clock: ManualClock) -> None:
-    source, ignoring, scanned = make_room(ignore_older=60.0).spec, Ignoring(clock, 0.0), written(clock, 0)
+    source, ignoring, scanned = make_room(ignore_older=60.0).spec, IgnoreRules(clock, 0.0), written(clock, 0)
     clock.advance(61)
     assert ignoring.skips(source, scanned)
 
 
 def test_by_default_no_file_is_too_old(room: Room, clock: ManualClock) -> None:
-    assert not Ignoring(clock, clock.time()).skips(room.spec, written(clock, 10**9))
+    assert not IgnoreRules(clock, clock.time()).skips(room.spec, written(clock, 10**9))
 
 
 @pytest.mark.parametrize(
@@ -44,12 +44,12 @@ def test_by_default_no_file_is_too_old(room: Room, clock: ManualClock) -> None:
 def test_ignore_inactive_leaves_out_what_was_not_written_to_since_a_start(
     make_room: MakeRoom, clock: ManualClock, since: str, ago: float, skipped: bool
 ) -> None:
-    ignoring = Ignoring(clock, first_start=clock.time() - 100)
+    ignoring = IgnoreRules(clock, first_start=clock.time() - 100)
     assert ignoring.skips(make_room(ignore_inactive=since).spec, written(clock, ago)) is skipped
 
 
 def test_the_last_start_stays_the_same_while_time_passes(make_room: MakeRoom, clock: ManualClock) -> None:
-    source, ignoring = make_room(ignore_inactive="since_last_start").spec, Ignoring(clock, 0.0)
+    source, ignoring = make_room(ignore_inactive="since_last_start").spec, IgnoreRules(clock, 0.0)
     scanned = written(clock, -1)
     clock.advance(1000)
     assert not ignoring.skips(source, scanned)

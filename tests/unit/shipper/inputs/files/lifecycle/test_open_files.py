@@ -20,7 +20,7 @@ MakeRoom = Callable[..., Room]
 
 @pytest.fixture
 def read(room: Room) -> Harvester:
-    """A file that was read to its end, all of it acknowledged."""
+    """Return a file that was read to its end, all of it acknowledged."""
     return finish(room.read("app.log", b"one\n"))
 
 

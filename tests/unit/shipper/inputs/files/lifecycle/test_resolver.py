@@ -10,7 +10,7 @@ import pytest
 from log_shipper.registry.state import FileState
 from log_shipper.shipper.inputs.files.discovery.scanner import ScannedFile
 from log_shipper.shipper.inputs.files.discovery.spec import Candidate, FileKey, key_of
-from log_shipper.shipper.inputs.files.identity.birth import born
+from log_shipper.shipper.inputs.files.identity.birth import birth_time
 from log_shipper.shipper.inputs.files.identity.content import Plain
 from log_shipper.shipper.inputs.files.identity.opened_file import EntryMatch, OpenedFile, is_log_of
 from log_shipper.shipper.inputs.files.lifecycle.copy_detector import GRACE, CopyDetector
@@ -93,7 +93,10 @@ def test_a_file_is_seen_as_it_is_when_it_is_opened(door: Door) -> None:
     assert (opened.size, opened.scanned.size) == (8, 8)
     assert opened.scanned.modified == door.room.path("app.log").stat().st_mtime
     assert (opened.name, opened.spec) == (wanted.key, door.room.spec)
-    assert (opened.birth, opened.modified) == (born(opened.content.fd), door.room.path("app.log").stat().st_mtime_ns)
+    assert (opened.birth, opened.modified) == (
+        birth_time(opened.content.fd),
+        door.room.path("app.log").stat().st_mtime_ns,
+    )
     assert not os.get_inheritable(opened.content.fd)
     assert door.problem("app.log") is None
 
@@ -169,7 +172,7 @@ def test_which_files_are_logs_of_a_container(path: str, *, is_log: bool) -> None
 
 @pytest.fixture
 def hinted(make_room: MakeRoom) -> Door:
-    """An input of a hint, whose container may write into its /dev/shm."""
+    """Return an input of a hint, whose container may write into its /dev/shm."""
     door = Door(make_room(prospector=ProspectorConfig(scanner=ScannerConfig(symlinks=True)), owned_by=(ID, UID)))
     for directory in (f"containers/{ID}/mounts/shm", f"pods/web_web-1_{UID}/nginx", "links"):
         door.room.path(directory).mkdir(parents=True)
@@ -193,7 +196,7 @@ def test_a_link_of_a_container_does_not_lead_a_hint_out_of_its_log_directory(hin
     hinted.room.path(f"{shm}/x.log").symlink_to(target)
     before = open_files()
     assert hinted.resolver.open([hinted.wanted(f"{shm}/x.log")]) == []
-    assert "which is outside the log directory of its container" in str(hinted.problem(f"{shm}/x.log"))
+    assert "outside the log directory of its container" in str(hinted.problem(f"{shm}/x.log"))
     assert open_files() <= before
 
 
@@ -205,7 +208,7 @@ def test_a_directory_that_becomes_a_link_after_the_listing_does_not_lead_a_hint_
     hinted.room.path(f"containers/{ID}").rename(elsewhere)
     hinted.room.path(f"containers/{ID}").symlink_to(elsewhere)
     assert hinted.resolver.open([wanted]) == []
-    assert "which is outside the log directory of its container" in str(hinted.problem(log))
+    assert "outside the log directory of its container" in str(hinted.problem(log))
 
 
 def test_a_refusal_is_reported_until_the_file_can_be_opened(door: Door) -> None:
@@ -252,7 +255,7 @@ def test_by_fingerprint_a_short_file_waits_until_it_is_long_enough(make_room: Ma
     assert open_files() <= before
     problem = door.problem("app.log")
     assert problem is not None
-    assert problem.startswith("waits until it has 64 bytes, which file_identity.fingerprint needs")
+    assert problem.startswith("is not read until it has 64 bytes (file_identity.fingerprint)")
     assert door.meet("app.log", b"x" * 64).name == door.meet("b.log", b"x" * 64 + b"more").name
 
 
@@ -268,7 +271,7 @@ def test_by_fingerprint_of_two_files_that_begin_alike_one_is_read(
         assert first.scanned.path == str(door.room.path("a.log"))
         os.close(first.content.fd)
     assert open_files() <= before
-    assert len([line for line in caplog.messages if "begins as" in line]) == 1
+    assert len([line for line in caplog.messages if "begins with the same bytes as" in line]) == 1
 
 
 def test_a_compressed_file_that_is_read_as_text_is_logged_once(door: Door, caplog: pytest.LogCaptureFixture) -> None:
@@ -403,7 +406,7 @@ def test_a_file_that_was_taken_for_another_one_is_opened_again_and_may_be_a_copy
     assert harvester.unproven is state
     again = door.resolver.reopen(harvester.state.path, harvester.fd, door.room.spec, harvester.unproven)
     door.room.release(harvester)
-    door.room.entries.disproved(state, again)
+    door.room.entries.note_disproved(state, again)
     assert is_open(again.content.fd)
     assert (again.key, again.size, again.birth, again.modified) == (opened.key, 4, opened.birth, opened.modified)
     assert (door.identify(again), list(door.copies.suspects)) == ({}, [again.key])
@@ -419,7 +422,7 @@ def test_one_that_was_rewritten_is_new_at_once(door: Door) -> None:
     harvester = door.room.start(opened, door.identify(opened)["app.log.1"])
     again = door.resolver.reopen(harvester.state.path, harvester.fd, door.room.spec, harvester.unproven)
     door.room.release(harvester)
-    door.room.entries.disproved(state, again)
+    door.room.entries.note_disproved(state, again)
     assert door.identify(again)["app.log.1"].is_new
 
 

@@ -14,7 +14,7 @@ from log_shipper.shipper.inputs.files.identity.fingerprint import digest
 from log_shipper.shipper.inputs.files.identity.opened_file import EntryMatch, OpenedFile
 from log_shipper.shipper.inputs.files.lifecycle.closing import Closer
 from log_shipper.shipper.inputs.files.lifecycle.files import Files, Suspected
-from log_shipper.shipper.inputs.files.lifecycle.starting import HarvesterStarter, Ignoring, OpenLimits
+from log_shipper.shipper.inputs.files.lifecycle.starting import HarvesterStarter, IgnoreRules, OpenLimits
 from log_shipper.shipper.inputs.files.reading.batch_reader import BatchReader, ReadHooks
 from log_shipper.shipper.inputs.files.reading.harvester import Harvester
 from log_shipper.shipper.inputs.files.reading.pending_bytes import PendingBytes
@@ -33,7 +33,7 @@ class Hall:
         self.files = Files()
         self.places = OpenLimits(self.files, most)
         self.specs = {input_id: spec_of(input_id, limit) for input_id, limit in limits.items()}
-        self.places.learn(self.specs.values())
+        self.places.update_rules(self.specs.values())
 
     def admit(self, *wanted: str) -> list[str]:
         """Files named 'input name'; those that may be opened now are opened."""
@@ -120,7 +120,7 @@ def test_a_survey_keeps_the_waiting_files_that_it_found_as_they_are_now() -> Non
 def test_files_of_inputs_that_stay_wait_on_over_a_reload() -> None:
     hall = Hall(app=1, web=1)
     hall.admit("app a", "app b", "web c", "web d")
-    hall.places.learn([hall.specs["app"], spec_of("web", 2)])
+    hall.places.update_rules([hall.specs["app"], spec_of("web", 2)])
     assert hall.places.wanted == {"app": 1}
 
 
@@ -148,8 +148,8 @@ class Start:
         )
         self.rotation_links = reading.rotation_links
         self.closer = Closer(room.open_files, room.watcher, context, dict, lambda *_: None)
-        self.closer.learn([InputSpec(InputConfig(id="app", paths=("/l",)))])
-        ignoring = Ignoring(room.clock, room.clock.time())
+        self.closer.update_rules([InputSpec(InputConfig(id="app", paths=("/l",)))])
+        ignoring = IgnoreRules(room.clock, room.clock.time())
         self.starter = HarvesterStarter(room.inputs, room.open_files, self.closer, reading, ignoring, context)
 
     def new(self, *files: tuple[str, bytes], age: float = 0.0, first: bool = False) -> list[Harvester]:
@@ -168,7 +168,7 @@ class Start:
         return self._known(name, content, age, previous_path, prove=False, **state)
 
     def known_perhaps(self, name: str, content: bytes, age: float = 0.0, **state: Any) -> list[Harvester]:
-        """A match of an entry, from which the file resumes if it is proven."""
+        """Return a match of an entry, from which the file resumes if it is proven."""
         return self._known(name, content, age, "", prove=True, **state)
 
     def _known(

@@ -14,13 +14,13 @@ from log_shipper.shipper.inputs.files.lifecycle.transitions import (
     Effect,
     Event,
     Failed,
-    Looked,
     Next,
+    Observed,
     Opened,
     Settled,
     To,
-    after,
-    moved,
+    find_moved,
+    next_state,
     to_open,
 )
 from log_shipper.shipper.inputs.files.reading.harvester import Harvester
@@ -84,11 +84,11 @@ def test_a_file_that_is_read_is_not_opened_and_its_new_path_is_noticed(open_harv
     elsewhere = Candidate.of(SOURCE, ScannedFile("/logs/app.log.1", harvester.key[1:], 1, 1.0))
     files = files_of(running)
     assert to_open({here.key: here, wanted(A).key: wanted(A)}, files, ()) == [wanted(A)]
-    assert moved({here.key: here}, files) == ([], [])
-    assert moved({elsewhere.key: elsewhere}, files) == ([(harvester, elsewhere.file)], [])
-    assert moved({}, files) == ([], [harvester])
+    assert find_moved({here.key: here}, files) == ([], [])
+    assert find_moved({elsewhere.key: elsewhere}, files) == ([(harvester, elsewhere.file)], [])
+    assert find_moved({}, files) == ([], [harvester])
     harvester.path_state = PathState.REMOVED
-    assert moved({}, files) == ([], [])
+    assert find_moved({}, files) == ([], [])
 
 
 # What was opened.
@@ -119,7 +119,7 @@ TO_BE_PROVEN = Next(To.READING)
     ],
 )
 def test_what_was_opened_is_read_unless_it_was_or_is_too_old(seen: Opened, becomes: Next) -> None:
-    assert after(seen) == becomes
+    assert next_state(seen) == becomes
 
 
 # What is read.
@@ -133,7 +133,7 @@ def rules(*, on_eof: bool = False, after_interval: float = 0.0, **change: Any) -
 
 
 # A file that was opened and read 100 s ago, is at its end, and of which nothing is in flight.
-AT_END = Looked(
+AT_END = Observed(
     rules(),
     idle_for=100.0,
     open_for=100.0,
@@ -158,7 +158,7 @@ RENAMED_OPTION = "close.on_state_change.renamed"
 INACTIVE = "close.on_state_change.inactive"
 
 
-def looked(seen: dict[str, Any], options: dict[str, Any] | None = None) -> Looked:
+def looked(seen: dict[str, Any], options: dict[str, Any] | None = None) -> Observed:
     return replace(AT_END, rules=rules(**options or {}), **seen)
 
 
@@ -203,7 +203,7 @@ def looked(seen: dict[str, Any], options: dict[str, Any] | None = None) -> Looke
 def test_a_file_is_closed_by_the_first_option_that_applies(
     seen: dict[str, Any], options: dict[str, Any], why: str
 ) -> None:
-    decided = after(looked(seen, options))
+    decided = next_state(looked(seen, options))
     assert (decided.why, decided.to is To.READING) == (why, not why)
 
 
@@ -219,12 +219,12 @@ IS_INACTIVE = {"inactive": 100.0}
     ],
 )
 def test_what_is_to_be_closed_and_has_grown_is_read_on(seen: dict[str, Any], becomes: Next) -> None:
-    assert after(looked(seen, IS_INACTIVE)) == becomes
+    assert next_state(looked(seen, IS_INACTIVE)) == becomes
 
 
 def test_what_is_closed_before_its_end_is_opened_again_at_once() -> None:
-    assert after(looked(UNREAD, {"after_interval": 100.0})).to is To.NONE
-    assert after(looked(UNREAD | {"is_finished": True})).to is To.CLOSED
+    assert next_state(looked(UNREAD, {"after_interval": 100.0})).to is To.NONE
+    assert next_state(looked(UNREAD | {"is_finished": True})).to is To.CLOSED
 
 
 def given_up(why: str) -> Next:
@@ -252,7 +252,7 @@ READ_TO_ITS_END = Next(To.NONE, (Effect.END, Effect.COUNT_LINE), REMOVED_OPTION,
 def test_a_deleted_file_is_read_to_its_end_and_given_up_when_its_time_is_over(
     seen: dict[str, Any], options: dict[str, Any], becomes: Next
 ) -> None:
-    assert after(looked(DELETED | seen, options)) == becomes
+    assert next_state(looked(DELETED | seen, options)) == becomes
 
 
 @pytest.mark.parametrize(
@@ -275,4 +275,4 @@ def test_a_deleted_file_is_read_to_its_end_and_given_up_when_its_time_is_over(
     ],
 )
 def test_other_ends_of_reading(seen: Failed | Settled | Event, becomes: Next) -> None:
-    assert after(seen) == becomes
+    assert next_state(seen) == becomes

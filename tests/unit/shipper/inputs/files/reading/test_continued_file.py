@@ -29,7 +29,7 @@ class Pair:
     """Two files, the first read to its end, with a message pending there that may continue in the second."""
 
     def __init__(self, room: Room, first: bytes, second: bytes, **changes: Any) -> None:
-        """`changes` to the entry of the first."""
+        """Apply `changes` to the entry of the first."""
         self.room = room
         room.write("app.log.1", first)
         opened = room.open("app.log.1")
@@ -39,7 +39,7 @@ class Pair:
         self.old.continue_in(self.new)
 
     def read(self) -> Batch:
-        """The one batch in which the message is."""
+        """Return the one batch with the message."""
         batches = read_all(self.old)
         acknowledge(batch for batch in batches if not batch.events)
         (batch,) = [batch for batch in batches if batch.events]

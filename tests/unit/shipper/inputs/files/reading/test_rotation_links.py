@@ -41,7 +41,7 @@ class Line:
         self.rotation_links.renamed(harvester, previous_path, harvester.state.path)
 
     def copy_of(self, truncated: Harvester, to: str = "app.log.1") -> Harvester:
-        """A copy of a file before it was truncated, which resumes now."""
+        """Return a copy of a file before it was truncated, which resumes now."""
         copy = self.file(to)
         self.rotation_links.renamed(copy, truncated.state.path, copy.state.path, truncated=truncated.key)
         return copy

@@ -23,7 +23,7 @@ class File:
     def __init__(self, staging: Staging) -> None:
         self.advances: list[int] = []
         self.staging = staging
-        self.ledger = Ledger(0, self.advances.append, staging.of(state_at))
+        self.ledger = Ledger(0, self.advances.append, staging.stage_for(state_at))
 
     def prepare(self, *resolved: int) -> list[int]:
         """Stage batches of ten bytes each, of these numbers; return the positions that are to be committed."""
@@ -95,7 +95,7 @@ class Member:
         def offset_at(position: int) -> GroupOffset:
             return GroupOffset(self, "logs", partition, position, lambda: self.is_lost, lambda: self.is_void)
 
-        return Ledger(0, None, staging.of(offset_at))
+        return Ledger(0, None, staging.stage_for(offset_at))
 
 
 def test_offsets_of_a_group_are_sent_with_the_records_and_have_no_entry() -> None:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from log_shipper.shipper.inputs.journald.journalctl import ATTEMPTS_PAST_OBSTACLE
-from log_shipper.shipper.inputs.journald.obstacle import MAX_ATTEMPTS, Obstacle
+from log_shipper.shipper.inputs.journald.damaged_entries import MAX_ATTEMPTS, DamagedEntries
+from log_shipper.shipper.inputs.journald.journalctl import ATTEMPTS_PAST_DAMAGE
 from tests.unit.shipper.inputs.journald.conftest import JournalLab
 
 CURSOR = "s=a;i=1f;b=c;m=2;t=3;x=4"
@@ -31,7 +31,7 @@ def test_damaged_entries_are_left_out_and_counted(
     lab.journal.log("new")
     read_on(lab, "one", "two", "three", "four", "new")
     assert lab.metrics.journal_entries_lost == damaged
-    assert f"journalctl ends each time at an entry behind {lab.journal.cursor(2)}" in caplog.text
+    assert f"journalctl fails repeatedly at the entry after {lab.journal.cursor(2)}" in caplog.text
     assert not lab.feed.status().problems
 
 
@@ -67,29 +67,29 @@ def test_once_entries_that_are_left_out_are_a_problem(lab: JournalLab) -> None:
     read_on(lab, "one", "two")
     lab.wait_until(lambda: lab.feed.status().reading == 0)
     (problem,) = lab.feed.status().problems.values()
-    assert problem == "entries at which journalctl ended each time are left out (the log has their cursors)"
+    assert problem == "skipped entries at which journalctl failed repeatedly (the log has their cursors)"
 
 
 def test_once_it_ends_where_nothing_behind_the_damage_can_be_read(lab: JournalLab) -> None:
     lab.journal.log("one")
     lab.journal.log(*("damaged" for _ in range(300)), DAMAGED="1")
     lab.start(once=True)
-    for _ in range(ATTEMPTS_PAST_OBSTACLE):
+    for _ in range(ATTEMPTS_PAST_DAMAGE):
         lab.wait_until(lambda: not lab.feed.status().files_open)
         lab.clock.advance(60)
     lab.acknowledge()
     assert lab.feed.finished
     assert lab.texts == ["one"]
     (problem,) = lab.feed.status().problems.values()
-    assert problem == "journalctl ended with code 1: Invalid field"
+    assert problem == "journalctl exited with code 1: Invalid field"
 
 
 def test_it_is_asked_without_follow_first_and_then_skips_more_and_more() -> None:
-    obstacle = Obstacle()
+    damaged = DamagedEntries()
     starts = []
     for _ in range(5):
-        starts.append((obstacle.may_follow, obstacle.start(CURSOR)))
-        obstacle.ended(CURSOR, 1, came=not obstacle.skipped, new=False)
+        starts.append((damaged.may_follow, damaged.start(CURSOR)))
+        damaged.ended(CURSOR, 1, came=not damaged.skipped, new=False)
     assert starts == [
         (True, CURSOR),
         (False, CURSOR),
@@ -97,14 +97,14 @@ def test_it_is_asked_without_follow_first_and_then_skips_more_and_more() -> None
         (False, "s=a;i=22;t=3"),
         (False, "s=a;i=23;t=3"),
     ]
-    assert [Obstacle(attempts).skipped for attempts in (16, 17, 18, 19)] == [15, 16, 32, 64]
+    assert [DamagedEntries(attempts).skipped for attempts in (16, 17, 18, 19)] == [15, 16, 32, 64]
 
 
 @pytest.mark.parametrize("code", [None, 0, -9, -15])
 def test_an_end_from_outside_is_no_obstacle(code: int | None) -> None:
-    obstacle = Obstacle(3)
-    obstacle.ended(CURSOR, code, came=True, new=False)
-    assert obstacle.attempts == 0
+    damaged = DamagedEntries(3)
+    damaged.ended(CURSOR, code, came=True, new=False)
+    assert damaged.attempts == 0
 
 
 @pytest.mark.parametrize(
@@ -122,8 +122,8 @@ def test_an_end_from_outside_is_no_obstacle(code: int | None) -> None:
 def test_only_what_ends_behind_an_entry_that_was_given_is_one(
     attempts: int, code: int, cursor: str, came: bool, left: int
 ) -> None:
-    obstacle = Obstacle(attempts)
-    obstacle.ended(cursor, code, came=came, new=False)
-    assert obstacle.attempts == left
-    obstacle.ended(cursor, code, came=True, new=True)
-    assert obstacle.attempts == 0
+    damaged = DamagedEntries(attempts)
+    damaged.ended(cursor, code, came=came, new=False)
+    assert damaged.attempts == left
+    damaged.ended(cursor, code, came=True, new=True)
+    assert damaged.attempts == 0

@@ -66,7 +66,7 @@ WORDS = {
     KafkaError.UNSTABLE_OFFSET_COMMIT: (
         "the committed offsets of group {group} are unavailable, usually because a member died with an open "
         "transaction; retrying. If this lasts more than a minute, end the transaction with kafka-transactions.sh "
-        '(docs/guides/kafka-input.md, "Transactions that never end")'
+        '(docs/guides/kafka-input-failures.md, "Transactions that never end")'
     ),
     KafkaError.LEADER_NOT_AVAILABLE: (
         "a partition has no leader because its brokers are down, and its start offset is unknown until it has one: "

@@ -1,4 +1,4 @@
-"""Small tables for docs/guides/querying.md and readers.md, and its statements and programs by heading."""
+"""Small tables for docs/guides/querying.md, queries.md and readers.md, and its statements and programs by heading."""
 
 import json
 import re
@@ -18,7 +18,7 @@ from log_shipper.spark_sink.storage.tables import Unnamed
 from tests.unit.spark_sink.conftest import sink_config
 
 GUIDES = Path(__file__).parents[4] / "docs" / "guides"
-PAGE = "".join((GUIDES / name).read_text() for name in ("querying.md", "readers.md"))
+PAGE = "".join((GUIDES / name).read_text() for name in ("querying.md", "queries.md", "readers.md"))
 DAY = "2026-10-05"
 
 

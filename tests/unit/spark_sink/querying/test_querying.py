@@ -1,4 +1,4 @@
-"""The statements of docs/guides/querying.md, as they stand there, against small tables."""
+"""The statements of docs/guides/queries.md, as they stand there, against small tables."""
 
 from datetime import datetime, timedelta
 from typing import Any

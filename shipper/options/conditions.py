@@ -61,7 +61,7 @@ class ConditionConfig:
         default=(), metadata={"key": "and", "doc": "Conditions that must all be true.", "recursive": True}
     )
     any_of: "tuple[ConditionConfig, ...]" = field(
-        default=(), metadata={"key": "or", "doc": "Conditions of which at least one must be true.", "recursive": True}
+        default=(), metadata={"key": "or", "doc": "Conditions; at least one must be true.", "recursive": True}
     )
     none_of: "ConditionConfig | None" = field(
         default=None, metadata={"key": "not", "doc": "A condition that must be false.", "recursive": True}

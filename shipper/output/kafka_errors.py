@@ -179,8 +179,8 @@ class ErrorReporter:
         self._count(KafkaError.INVALID_TIMESTAMP)
         if self._is_due(KafkaError.INVALID_TIMESTAMP, topic):
             logger.warning(
-                "Kafka (%s): timestamps of events are rejected: resending these records with the current "
-                "time; their @timestamp is unchanged. Raise message.timestamp.before.max.ms or "
+                "Kafka (%s): timestamps of events are rejected: resending the records with the current "
+                "time; @timestamp is unchanged. Raise message.timestamp.before.max.ms or "
                 "message.timestamp.after.max.ms of the topic, or set output.kafka.timestamp: sent. (%s)",
                 self._where(topic),
                 text,

@@ -86,9 +86,8 @@ def check_deleted(checkpoint: Checkpoint, tables: Sequence[TableSnapshot], marks
     paths = ", ".join(snapshot.path for snapshot in tables)
     raise Refused(
         f"the table {paths} and the marks table {marks} are missing, but the checkpoint {checkpoint.path} resumes "
-        "after the batches that landed in them: their rows would be lost. Either restore both tables (from a backup, "
-        "or by the previous table.path and state.path); or move the checkpoint away, and a new one begins according "
-        "to `start` (earliest: at the first available record)"
+        "after the batches in them: their rows would be lost. Restore both tables, from a backup or at their "
+        "old paths; or move the checkpoint away: a new one begins where `start` says"
     )
 
 

@@ -24,7 +24,7 @@ class NeedsJudging(ValueError):
 
 class Role(Enum):
     EXTRA = "a member without a column"
-    PARENT = "an object of which some members have columns"
+    PARENT = "an object with members that have columns"
     COLUMN = "an object that is a column"
 
 

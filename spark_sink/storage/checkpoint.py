@@ -96,9 +96,8 @@ class Checkpoint:
         except (ValueError, KeyError, IndexError, AttributeError) as error:
             raise SinkError(
                 f"cannot read the checkpoint {self.path}: its file {name} is damaged ({error}). Restore the whole "
-                "checkpoint from a backup. Without a backup, move it away: the sink creates a new one that resumes "
-                "where the marks end. For a view's checkpoint, move the view's table away too; the view is "
-                "re-created"
+                "checkpoint from a backup; or move it away: a new one resumes where the marks end. With a view's "
+                "checkpoint, move the view's table away, too: the view is re-created"
             ) from error
 
     def _text(self, name: str) -> str:

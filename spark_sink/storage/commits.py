@@ -224,8 +224,8 @@ class CommitLog:
         if txn is not None and (known := self.last_batch(txn.query_id)) >= txn.batch:
             raise Refused(
                 f"the table {self.location.path} already has batch {known} of this checkpoint, but not the rows of "
-                f"batch {txn.batch}: a second job is running with the same checkpoint, or the checkpoint was set "
-                "back. Stop the other job; or start this one again, and a new checkpoint resumes where the marks end"
+                f"batch {txn.batch}: a second job runs with the same checkpoint, or the checkpoint was set back. "
+                "Stop the other job; or start this one again, and a new checkpoint resumes where the marks end"
             )
 
     def check_turn(self, turn: int) -> None:

@@ -57,10 +57,10 @@ class MatchesConfig:
         },
     )
     all_of: "tuple[MatchesConfig, ...]" = field(
-        default=(), metadata={"key": "and", "doc": "Matches of which all must apply.", "recursive": True}
+        default=(), metadata={"key": "and", "doc": "Matches that must all apply.", "recursive": True}
     )
     any_of: "tuple[MatchesConfig, ...]" = field(
-        default=(), metadata={"key": "or", "doc": "Matches of which at least one must apply.", "recursive": True}
+        default=(), metadata={"key": "or", "doc": "Matches; at least one must apply.", "recursive": True}
     )
 
     def check(self) -> Iterator[Finding]:

@@ -86,7 +86,7 @@ def test_deleted_tables_are_refused_with_their_checkpoint_and_made_again_with_a_
     for path in paths:
         shutil.rmtree(path)
     message = (
-        rf"{paths[0]} and the marks table {paths[2]} are missing, but .* restore both .* or move the checkpoint away"
+        rf"{paths[0]} and the marks table {paths[2]} are missing, but .* Restore both .* or move the checkpoint away"
     )
     with pytest.raises(Refused, match=message):
         landed.start()

@@ -26,7 +26,7 @@ from tests.directory_reads import DirectoryReads
 from tests.full_disk import no_larger_files_than
 from tests.unit.spark_sink.storage.commit_lab import Table, lines
 
-SECOND_JOB = "a second job is running with the same checkpoint"
+SECOND_JOB = "a second job runs with the same checkpoint"
 
 
 @pytest.fixture

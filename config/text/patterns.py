@@ -110,7 +110,7 @@ def _matches(patterns: Sequence[str]) -> list[_Match]:
 
 
 def _united(patterns: Sequence[str]) -> list[str]:
-    r"""Return one pattern that matches whatever any of these does, or all of them if they cannot be combined: `\\Q`
+    r"""Return one pattern that matches whatever any of these does, or all of them if they cannot be combined: `\Q`
     would quote everything after it, and together they may be too large."""
     if len(patterns) < 2 or any("\\Q" in pattern for pattern in patterns):
         return list(patterns)

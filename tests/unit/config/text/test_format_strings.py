@@ -38,7 +38,7 @@ def test_a_format_string_has_texts_fields_and_times(text: str, parts: tuple[Form
         ("%{[a..b]}", "'%{[a..b]}': 'a..b' is not a field name"),
         ("%{+}", "'%{+}' has no layout; write '%{+yyyy.MM.dd}'"),
         ("%{+QQ.MM}", "'%{+QQ.MM}': 'QQ' is not a time element; write '%{+yyyy.MM.dd}' (known: D, E, H,"),
-        ("%{+'T}", "'%{+'T}' has a quote that is not closed"),
+        ("%{+'T}", "'%{+'T}' has an unclosed quote"),
     ],
 )
 def test_what_is_not_one_is_refused_with_an_example(text: str, message: str) -> None:

@@ -151,7 +151,7 @@ def test_an_event_whose_time_is_refused_is_sent_with_the_time_of_sending(
     lab.output.poll(0)
     assert [(sent.value, sent.timestamp) for sent in lab.kafka.sent] == [("0", 0), ("1", 0), ("2", 0)]
     assert lab.deliveries.rejections == {}
-    assert "resending these records with the current time" in caplog.text
+    assert "resending the records with the current time" in caplog.text
     assert lab.output.publish(batch_of([{"message": "later"}], time=TIME))
     lab.output.poll(0)
     assert lab.kafka.sent[-1].timestamp == 1_795_000_000_250

@@ -92,8 +92,9 @@ def _files(path: Path, config: LogFilesConfig) -> LogFileHandler:
         return LogFileHandler(file)
     except OSError as error:
         raise StartError(
-            f"logging.files: {error.filename or path}: {error.strerror}; give the shipper's user write "
-            "permission, set another logging.files.path, or log to stderr (logging.to_files: false, or -e)"
+            f"logging.files: cannot open {error.filename or path}: {error.strerror}. The shipper does not start. Make "
+            "the directory writable for the shipper's user, free space, set another logging.files.path, or log to "
+            "stderr (logging.to_files: false, or -e)"
         ) from error
 
 

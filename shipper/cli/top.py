@@ -22,7 +22,9 @@ WIDTH = 100  # columns without a terminal
 
 def add_top_options(parser: argparse.ArgumentParser) -> None:
     parser.description = "Shows the running agent: health, figures with rates, charts, files furthest behind, errors."
-    parser.add_argument("--once", action="store_true", help="print one frame as text; the default without a terminal")
+    parser.add_argument(
+        "--once", action="store_true", help="print once as text and exit; the default without a terminal"
+    )
     parser.add_argument("--json", action="store_true", help="print the state once as JSON, as in /status")
     parser.add_argument(
         "--url",

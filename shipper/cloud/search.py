@@ -90,7 +90,8 @@ class CloudSearch:
                 return
         else:
             logger.info(
-                "add_cloud_metadata: no response from %s within %s; events get no cloud fields",
+                "add_cloud_metadata: no response from %s within %s. Events get no cloud fields until the next start. "
+                "If the host is in no cloud, remove the processor",
                 ", ".join(provider.name for provider in self._providers),
                 readable_duration(self._timeout),
             )

@@ -52,7 +52,9 @@ class DockerClient:
         with closing(self._asked("/containers/json", query)) as connection, _errors_in_words(self.place):
             document = json.loads(connection.body(MAX_BYTES))
         if not isinstance(document, list):
-            raise DockerError(f"Docker at {self.place} does not list containers: the server there is not Docker")
+            raise DockerError(
+                f"Docker at {self.place}: the response is no list of containers. The server there is not Docker"
+            )
         containers = [container for entry in document if (container := listed(entry)) is not None]
         return [container for container in containers if identity in ("", container.id)]
 

@@ -60,7 +60,8 @@ def run(view: View, latest: Callable[[], Latest], environ: Mapping[str, str] = o
     except curses.error as error:
         terminal = environ.get("TERM", "")
         raise StartError(
-            f"the terminal cannot be used (TERM={terminal}): {error}; try TERM=xterm, or print one frame with --once"
+            f"the terminal cannot be used (TERM={terminal}): {error}; try TERM=xterm, or --once, which prints "
+            "once and exits"
         ) from error
     except KeyboardInterrupt:
         pass

@@ -74,7 +74,7 @@ def expression(field: str, schema: pa.Schema) -> str:
     if name := column(field, schema):
         return _quoted(name, '"')
     if not re.fullmatch(_FIELD, field):
-        raise SinkError(f"{field!r} is not a field: use letters, digits and any of _ @ . / -")
+        raise SinkError(f"{field!r} is not a valid field name: use letters, digits and any of _ @ . / -")
     parent, _, member = field.partition(".")
     if parent == "fields" and member and "fields" in schema.names:
         return _member("fields", member)

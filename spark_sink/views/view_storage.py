@@ -116,8 +116,9 @@ class ViewStorage:
         if self.checkpoint.query_id() is not None:
             raise Refused(
                 f"the table of {self._what} is missing, but its checkpoint {self.checkpoint.path} resumes after the "
-                "rows that were in it. Either restore the table; or delete the checkpoint too to re-create the view "
-                f"from {self._lines_to_read}"
+                "rows that were in it. Restore the table as it was, if possible: nothing is lost then. Or delete the "
+                f"checkpoint too: the view is re-created from {self._lines_to_read}, and its rows of deleted lines are "
+                "lost"
             )
 
     def _check_known(self, existing: ExistingTable, written: TableSnapshot) -> None:

@@ -160,8 +160,8 @@ class Problems:
         if place not in self._leaderless.now:
             self._leaderless.note(self._leaderless.now | {place})
             logger.warning(
-                "input %s: %s has no leader, because its brokers are down; --once waits until it has a leader and "
-                "has been read",
+                "input %s: partition %s has no leader, because its brokers are down. --once waits for a leader, then "
+                "reads the partition; only --once-timeout limits the wait. Start the brokers",
                 self._config.id,
                 named([place]),
             )

@@ -60,7 +60,7 @@ class PossiblyLost:
                 self._change(replace(state, size_seen=state.position))  # reported once
                 if behind <= 0:
                     logger.info(
-                        "%s (file id %s) %s; all of its data had been shipped", state.path, state.id, why, extra=EACH
+                        "%s (file id %s) %s; all of its data was acknowledged", state.path, state.id, why, extra=EACH
                     )
                     continue
                 self._metrics.bytes_lost += behind

@@ -25,5 +25,5 @@ export function showProblem(error, again) {
 function boxIn(message) {
   if (/SQL condition/.test(message)) return "where";
   if (/time range is empty/.test(message)) return "since";
-  return /^the search |^OR is|is not a field|has no column/.test(message) ? "q" : "";
+  return /^the search |^OR is|is not a valid field name|has no column/.test(message) ? "q" : "";
 }

@@ -91,7 +91,8 @@ def test_elsewhere_it_is_over_when_all_have_refused(caplog: pytest.LogCaptureFix
     clouds.answer("gcp", "aws", here=False)
     assert (clouds.search.is_done(), clouds.woken, clouds.search.members) == (True, 1, {})
     assert [record.getMessage() for record in caplog.records] == [
-        "add_cloud_metadata: no response from aws, gcp within 3s; events get no cloud fields"
+        "add_cloud_metadata: no response from aws, gcp within 3s. Events get no cloud fields until the next start. If "
+        "the host is in no cloud, remove the processor"
     ]
 
 

@@ -94,7 +94,7 @@ HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: "
         (b"SSH-2.0-OpenSSH_9.9\r\n", "closed the connection, or the server there is not Docker"),
         (HEAD + b"99\r\n\r\n[{", "closed the connection"),
         (HEAD + b"3\r\n\r\n<a>", "closed the connection, or the server there is not Docker"),
-        (HEAD + b"2\r\n\r\n{}", "does not list containers"),
+        (HEAD + b"2\r\n\r\n{}", "the response is no list of containers. The server there is not Docker"),
         (HEAD + b"100000\r\n\r\n" + b"[" * 100_000, "closed the connection, or the server there is not Docker"),
         (b"HTTP/1.1 302 Found\r\nLocation: http://elsewhere/\r\nContent-Length: 0\r\n\r\n", "status 302"),
     ],

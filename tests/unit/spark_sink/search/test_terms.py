@@ -106,7 +106,7 @@ def test_or_between_terms_is_an_error_that_has_what_to_write() -> None:
 
 @pytest.mark.parametrize("field", ["a'b", 'a"b', "a b", "", "a') OR ('"])
 def test_a_name_that_no_field_has_is_an_error(field: str) -> None:
-    with pytest.raises(SinkError, match="is not a field: use letters"):
+    with pytest.raises(SinkError, match="is not a valid field name: use letters"):
         expression(field, SCHEMA)
 
 

@@ -102,7 +102,11 @@ def test_a_checkpoint_that_was_set_back_is_refused(made: ViewsLab) -> None:
 
 def test_a_lost_table_is_refused(made: ViewsLab) -> None:
     shutil.rmtree(made.table("errors"))
-    refused(made, FILTER, r"is missing, but its checkpoint .* resumes after.*delete the checkpoint too")
+    refused(
+        made,
+        FILTER,
+        r"is missing, but its checkpoint .* resumes after.*Restore the table as it was.*delete the checkpoint too",
+    )
 
 
 def test_a_view_without_table_and_checkpoint_is_made_again_from_all_lines(made: ViewsLab) -> None:

@@ -175,7 +175,10 @@ def test_with_once_a_partition_without_a_leader_is_awaited_while_others_are_read
     lab.step(80)
     assert list(lab.problems.now) == [NAME]
     assert not other.stopped
-    assert caplog.text.count("logs[1] has no leader, because its brokers are down; --once waits") == 1
+    assert (
+        caplog.text.count("partition logs[1] has no leader, because its brokers are down. --once waits for a leader")
+        == 1
+    )
     lab.topics.leaderless.clear()
     if is_read_meanwhile:
         lab.session._receive()  # before its end is known

@@ -89,6 +89,7 @@ class Host:
             "/etc/filebeat/filebeat.yml": "filebeat.yml",
             "/var/lib/filebeat": "filebeat",
             "/var/lib/shipper": "data",
+            "/etc/shipper/shipper.yml": "shipper.yml",
             "-c shipper.yml": f"-c {self.root}/shipper.yml",
         }.items():
             command = command.replace(there, here if here.startswith("-c") else str(self.root / here))

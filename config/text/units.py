@@ -71,7 +71,7 @@ def parse_ago(text: str) -> float:
     """Return the seconds before now of a duration with a minus sign. Raises ValueError."""
     stripped = text.strip()
     if not stripped.startswith("-"):
-        raise ValueError(f"{text!r} must be a duration before now, as in -24h")
+        raise ValueError(f"{text!r} must be a duration with a minus sign, such as -24h (24 hours before now)")
     return parse_duration(stripped[1:])
 
 

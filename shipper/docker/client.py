@@ -128,7 +128,7 @@ def _errors_in_words(place: Place) -> Iterator[None]:
             f"no permission for Docker's socket at {place}; add the agent's user to the socket's group (usually docker)"
         ) from error
     except OSError as error:
-        raise DockerError(f"Docker at {place} does not respond: {error.strerror or error}") from error
+        raise DockerError(f"cannot query Docker at {place}: {error.strerror or error}") from error
     except TooLarge as error:
         raise DockerError(f"Docker at {place} does not finish its response ({error.size} bytes so far)") from error
     except (*FAILURES, RecursionError) as error:

@@ -43,7 +43,10 @@ def read_kubeconfig(path: Path) -> Access:
     document = object_of(document)
     name = document.get("current-context")
     if not isinstance(name, str) or not name:
-        raise StartError(f"{source}: no current-context; choose one with 'kubectl config use-context'")
+        raise StartError(
+            f"{source}: no current-context; set it with 'kubectl --kubeconfig {path} config use-context NAME' (names: "
+            f"'kubectl --kubeconfig {path} config get-contexts')"
+        )
     context = _named(document, "context", name, source)
     cluster = _named(document, "cluster", str(context.get("cluster")), source)
     user = _named(document, "user", str(context.get("user")), source) if context.get("user") else {}

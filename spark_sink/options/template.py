@@ -67,7 +67,10 @@ class Template:
 def parse_template(text: str) -> Template:
     """Parse a template. Raises ValueError with a message for the user."""
     if _LOOKALIKE.search(text):
-        raise ValueError(f"{text!r} has braces without a field in them: write '{_EXAMPLE}'")
+        raise ValueError(
+            f"{text!r} has '{{' or '%[' where no field begins. Write a field as '{_EXAMPLE}'; a path cannot contain "
+            "another '{'"
+        )
     return Template(tuple(_part(part) for part in parse_format(text, _EXAMPLE)))
 
 

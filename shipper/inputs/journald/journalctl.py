@@ -264,7 +264,11 @@ class Journalctl:
             self.left_out = f"journalctl skips a part of the journal: {words.rstrip('.')}; {advice}"
             logger.error("%s: %s", self._settings.where, self.left_out)
         elif not self._reports_no_unit and self._throttle.is_due():
-            logger.warning("%s: journalctl reports: %s (at most one a minute)", self._settings.where, words)
+            logger.warning(
+                "%s: journalctl reports: %s. Its messages are logged at most once a minute",
+                self._settings.where,
+                words.rstrip("."),
+            )
 
     def _child_ended(self, child: Process) -> None:
         code = child.exit_code()

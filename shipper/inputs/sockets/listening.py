@@ -197,7 +197,9 @@ def _unix(options: UnixOptions) -> Listener:
             raise
     except KeyError as error:
         made.close()
-        raise _CannotListen(f"unix {path}: group {options.group!r} does not exist on this machine") from error
+        raise _CannotListen(
+            f"unix {path}: group: {options.group!r} does not exist on this machine; create it, or correct the option"
+        ) from error
     except OSError as error:
         made.close()
         raise _CannotListen(f"unix {path}: {_reason_of_path(error, path)}") from error

@@ -153,7 +153,7 @@ def serve(config: SinkConfig | None, tables: Sequence[str] | None, port: int | N
 def _announce(source: Source, host: str, port: int, *, needs_token: bool) -> None:
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}/"
     asks = "; it asks for ui.token" if needs_token else ""
-    logger.info("serving the search page of %s at %s%s; press Ctrl+C to stop", source.title, address, asks)
+    logger.info("serving the search page of %s at %s%s; Ctrl+C stops only this page", source.title, address, asks)
 
 
 def _is_loopback(host: str) -> bool:

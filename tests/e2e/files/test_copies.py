@@ -88,5 +88,5 @@ def test_a_gz_that_gzip_is_still_writing_beside_the_plain_file_repeats_nothing_a
             file.flush()
             time.sleep(0.1)
     plain.unlink()
-    agent.await_log(f"{packed} resumes where")
+    agent.await_log(f"{packed} resumes at offset")
     agent.expect(*lines, "after the rotation")

@@ -178,8 +178,10 @@ class FileReader:
     def _log_successor(self) -> None:
         state, was = self._state, self._was
         if was is not None and was.ended is not None:
-            where = "it ended before" if state.path == was.path else f"{was.path} ended"
-            logger.info("%s resumes where %s (file id %s, offset %d)", state.path, where, state.id, state.position)
+            former = "the former file of this path" if state.path == was.path else was.path
+            logger.info(
+                "%s resumes at offset %d, the position of %s (file id %s)", state.path, state.position, former, state.id
+            )
 
     @property
     def is_as_read(self) -> bool:

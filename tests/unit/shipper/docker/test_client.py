@@ -90,7 +90,7 @@ HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: "
 @pytest.mark.parametrize(
     ("raw", "message"),
     [
-        (b"", "does not respond: Remote end closed connection without response"),
+        (b"", "d.sock: Remote end closed connection without response"),
         (b"SSH-2.0-OpenSSH_9.9\r\n", "closed the connection, or the server there is not Docker"),
         (HEAD + b"99\r\n\r\n[{", "closed the connection"),
         (HEAD + b"3\r\n\r\n<a>", "closed the connection, or the server there is not Docker"),

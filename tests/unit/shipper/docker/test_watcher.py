@@ -193,14 +193,14 @@ def test_a_daemon_that_is_started_again_is_found(host: Host, caplog: pytest.LogC
     host.start()
     assert host.listener.next() == ("started", "web")
     host.docker.close()
-    host.wait_until(lambda: "there is no Docker" in caplog.text)
+    host.wait_until(lambda: "no Docker at " in caplog.text)
     host.docker.run(OTHER, "db")
     host.docker.start()
     assert host.listener.next() == ("started", "db")
     host.wait_until(lambda: host.watcher.connected)  # which is so after the log line
     messages = [record.getMessage() for record in caplog.records if not record.getMessage().startswith("Docker at ")]
     assert messages[0].startswith("no Docker at ")
-    assert "has 2 containers" in caplog.text
+    assert ": 2 containers" in caplog.text
     assert {record.levelname for record in caplog.records} == {"INFO"}
 
 

@@ -61,7 +61,8 @@ def test_the_older_form_of_matches_is_a_list(lab: ConfigLab) -> None:
 @pytest.mark.parametrize(
     ("options", "problem"),
     rows("""
-        since: 24h, seek: since -> since: '24h' must be a duration before now, as in -24h
+        since: 24h, seek: since -> since: '24h' must be a duration with a minus sign, such as -24h (24
+            hours before now)
         seek: since -> since: missing; seek: since needs it, for example since: -24h
         facilities: [24] -> facilities[0]: 24 is not a facility code (0 to 23)
         include_matches.match: [nginx] -> include_matches.match[0]: 'nginx' must be FIELD=value, such as

@@ -41,8 +41,12 @@ def test_fields_stand_in_it_as_in_filebeats_format_strings(text: str, parts: tup
         ("/d/%{[a]:.x}", "not '.x'"),
         ("/d/%{[a]: x}", "not ' x'"),
         ("/d/%{+yyyy.MM}", "'%{+yyyy.MM}': a path cannot contain times; within a table, `date` separates the days"),
-        ("/d/{topic}", "'/d/{topic}' has braces without a field in them: write '%{[topic]}'"),
-        ("/d/%[topic]", "'/d/%[topic]' has braces"),
+        (
+            "/d/{topic}",
+            "'/d/{topic}' has '{' or '%[' where no field begins. Write a field as '%{[topic]}'; a path cannot contain "
+            "another '{'",
+        ),
+        ("/d/%[topic]", "'/d/%[topic]' has '{' or '%['"),
     ],
 )
 def test_an_invalid_field_is_reported(text: str, message: str) -> None:

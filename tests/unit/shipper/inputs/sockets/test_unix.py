@@ -47,7 +47,7 @@ def test_the_socket_has_the_mode_and_group_of_the_options(listen: Listen, path: 
 
 
 def test_a_group_that_is_unknown_is_named_and_nothing_is_left(listen: Listen, path: Path) -> None:
-    with pytest.raises(StartError, match="group 'no-such-group' does not exist on this machine"):
+    with pytest.raises(StartError, match=r"^input .*group: 'no-such-group' does not exist on this machine; create it"):
         listen(f"type: unix, path: {path}, group: no-such-group")
     assert not path.exists()
 

@@ -157,7 +157,7 @@ def test_a_signal_ends_it(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> N
     threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGTERM)).start()
     assert serve(config(tmp_path), None, 0) == 0
     assert re.search(
-        r"serving the search page of \S+/logs at http://localhost:\d+/; press Ctrl\+C to stop", caplog.text
+        r"serving the search page of \S+/logs at http://localhost:\d+/; Ctrl\+C stops only this page", caplog.text
     )
 
 

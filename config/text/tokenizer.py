@@ -44,7 +44,9 @@ def parse_tokenizer(text: str) -> tuple[Key, ...]:
     pieces = _KEY.split(text)  # literal, key, literal, key, ..., literal
     literals, written = pieces[0::2], pieces[1::2]
     if not written:
-        raise ValueError(f"{text!r} has no key; write what to extract as %{{name}}")
+        raise ValueError(
+            f"{text!r} extracts no field: write %{{name}} in place of each value, for example '%{{client}} %{{status}}'"
+        )
     if "%{" in literals[-1]:
         raise ValueError(f"{literals[-1][literals[-1].index('%{') :]!r} has no closing brace; write %{{name}}")
     last = len(written) - 1

@@ -130,8 +130,8 @@ def existing_data(options: argparse.Namespace) -> tuple[ShipperConfig | None, Pa
     if not data.is_dir():
         what = "is not a directory" if data.exists() else "does not exist"
         raise StartError(
-            f"path.data {data.absolute()} {what}: the shipper has not run with it, or uses another one; name its "
-            "configuration (-c FILE), or --path.data DIR"
+            f"path.data {data.absolute()} {what}: no shipper has run with this directory. Give the "
+            "configuration of the running shipper (-c FILE), or its data directory (--path.data DIR)"
         )
     return config, data
 

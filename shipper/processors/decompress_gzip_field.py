@@ -69,7 +69,7 @@ def _from_gzip(value: Any, max_bytes: int) -> str | bytes:
             except zlib.error as error:
                 raise ValueError(f"it is not gzip ({error})") from error
             if len(done) > max_bytes:
-                raise ValueError(f"it decompresses to more than {max_bytes} bytes; see max_bytes")
+                raise ValueError(f"it decompresses to more than {max_bytes} bytes (max_bytes), and stays compressed")
             rest = inflate.unused_data
     if not inflate.eof:
         raise ValueError("it is truncated")

@@ -71,7 +71,8 @@ def _from_offsets(config: SinkConfig, partitions: Collection[Partition]) -> Boun
     ends: Mapping[Partition, int] = flat(config.stop_offsets)
     if unknown := set(ends) - set(partitions):
         raise Refused(
-            f"stop_offsets names {describe_partitions(unknown)}, which is not configured under kafka, or does not exist"
+            f"stop_offsets has offsets for {describe_partitions(unknown)}: not found in Kafka, or not selected under "
+            "kafka. Correct stop_offsets"
         )
     if without := set(partitions) - set(ends):
         raise Refused(

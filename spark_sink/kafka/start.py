@@ -96,7 +96,8 @@ def _check_unknown(config: SinkConfig, partitions: Collection[Partition], given:
     are not read here."""
     if config.start == "offsets" and (unknown := set(given) - set(partitions)):
         raise Refused(
-            f"{by} names {describe_partitions(unknown)}, which is not configured under kafka, or does not exist"
+            f"{by} has offsets for {describe_partitions(unknown)}: not found in Kafka, or not selected under "
+            f"kafka. Correct {by}"
         )
 
 

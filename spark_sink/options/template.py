@@ -83,8 +83,8 @@ def _part(part: FormatPart) -> Part:
         case FieldPart(name, default):
             if default is not None and not _DIRECTORY.fullmatch(default):
                 raise ValueError(
-                    f"'%{{[{name}]:{default}}}': the default must be the name of one directory (letters, digits, '.', "
-                    f"'_', '-'), not {default!r}"
+                    f"'%{{[{name}]:{default}}}': the default of this field must be one directory name: letters, "
+                    f"digits, '_', '-', and '.' except at its beginning, not {default!r}"
                 )
             return TemplateField(name, default)
     return part

@@ -118,7 +118,10 @@ def open_table(location: Location) -> SearchedTable:
     for name, is_ours in (("ts", pa.types.is_timestamp), ("message", pa.types.is_string)):
         if name not in schema.names or not is_ours(schema.field(name).type):
             columns = ", ".join(schema.names)
-            raise SinkError(f"{location.path} is not a table of lines, which has {name}: its columns are {columns}")
+            raise SinkError(
+                f"{location.path} is not a table of lines: its column {name} is missing or of another type; "
+                f"its columns are {columns}"
+            )
     return SearchedTable(location, delta, schema)
 
 

@@ -92,7 +92,7 @@ class ViewProgress(StreamingQueryListener):
             )
         if late:
             logger.warning(
-                f"view {name}: dropped {late:,} rows older than the watermark",
+                f"view {name}: dropped {late:,} rows older than the watermark; their lines are in the table of lines",
                 extra={"view": name, "late": late, "late_total": before.late + late},
             )
 

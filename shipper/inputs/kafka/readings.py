@@ -107,9 +107,9 @@ class Readings:
         self._context.source.metrics.messages_cut_short += 1
         if self._throttle.is_due():
             logger.warning(
-                "%s: the unfinished message at offset %d was split after %d bytes, because unfinished messages of "
-                "the input %s exceed %d bytes; check the patterns of its parsers (logged once a minute, counted by "
-                "messages_cut_short)",
+                "%s: the unfinished message at offset %d was split after %d bytes: all unfinished messages of the "
+                "input %s together exceed %d bytes. Nothing is lost. Check its multiline pattern (logged once a "
+                "minute, counted by messages_cut_short)",
                 partition.source.path,
                 partition.next_to_give,
                 size,

@@ -55,9 +55,9 @@ class PendingBytes:
     def _report(self, harvester: Harvester, size: int) -> None:
         if self._throttle.is_due():
             logger.warning(
-                "%s (file id %s): the unfinished message at offset %d was split after %d bytes, because unfinished "
-                "messages of all files exceed queue.mem.pending_bytes (%d); raise it, or lower message_max_bytes "
-                "(logged once a minute, counted by messages_cut_short)",
+                "%s (file id %s): the unfinished message at offset %d was split after %d bytes: all unfinished "
+                "messages together exceed queue.mem.pending_bytes (%d). Nothing is lost. Raise queue.mem.pending_bytes "
+                "or lower message_max_bytes (logged once a minute, counted by messages_cut_short)",
                 harvester.state.path,
                 harvester.state.id,
                 harvester.offset,

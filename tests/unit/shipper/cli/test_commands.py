@@ -290,8 +290,8 @@ def test_a_data_path_that_does_not_exist_is_an_error(
         assert main([*command, "-c", str(config)]) == 1
         assert capsys.readouterr() == (
             "",
-            f"path.data {data} {words}: the shipper has not run with it, or uses another one; name its "
-            "configuration (-c FILE), or --path.data DIR\n",
+            f"path.data {data} {words}: no shipper has run with this directory. Give the configuration of the "
+            "running shipper (-c FILE), or its data directory (--path.data DIR)\n",
         )
         data.touch()
     assert data.is_file()

@@ -142,7 +142,7 @@ MISTAKES = """
     community_id: {seed: 65536} -> community_id.seed -> must be at most 65535
     registered_domain: {field: a} -> registered_domain.target_field -> missing
     detect_mime_type: {field: a, target: a} -> detect_mime_type.target -> would overwrite
-    dissect: {tokenizer: text} -> dissect.tokenizer -> has no key
+    dissect: {tokenizer: text} -> dissect.tokenizer -> extracts no field
     dissect: {tokenizer: '%{}'} -> dissect.tokenizer -> extracts nothing
     dissect: {tokenizer: '%{a|number}'} -> dissect.tokenizer -> the type after | must be one of: integer
     dissect: {tokenizer: '%{a|}'} -> dissect.tokenizer -> the type after | must be one of

@@ -61,7 +61,14 @@ def test_offsets_are_the_bounds(config: SinkConfig) -> None:
 
 @pytest.mark.parametrize(
     ("offsets", "message"),
-    [({0: 5}, "stop_offsets has no end for logs/1"), ({0: 5, 1: 5, 9: 1}, "stop_offsets names logs/9, which is not")],
+    [
+        ({0: 5}, "stop_offsets has no end for logs/1"),
+        (
+            {0: 5, 1: 5, 9: 1},
+            "stop_offsets has offsets for logs/9: not found in Kafka, or not selected under kafka. Correct "
+            "stop_offsets",
+        ),
+    ],
 )
 def test_every_partition_needs_an_end_and_every_end_a_partition(
     config: SinkConfig, offsets: dict[int, int], message: str

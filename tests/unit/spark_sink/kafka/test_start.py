@@ -102,7 +102,11 @@ def test_offsets_behind_the_end_are_refused_whatever_may_be_lost(
 
 def test_an_offset_of_a_partition_that_is_not_there_is_refused(config: SinkConfig, broker: FakeBroker) -> None:
     wrong = replace(config, start="offsets", start_offsets={"logs": {0: 150, 7: 0}})
-    with pytest.raises(Refused, match="start_offsets names logs/7, which"):
+    with pytest.raises(
+        Refused,
+        match=r"start_offsets has offsets for logs/7: not found in Kafka, or not selected under kafka\. Correct "
+        "start_offsets",
+    ):
         resolve(wrong, broker, THERE)
 
 

@@ -34,9 +34,14 @@ def test_fields_stand_in_it_as_in_filebeats_format_strings(text: str, parts: tup
         ("/d/%{[a.]}", "'%{[a.]}': 'a.' is not a field name"),
         (
             "/d/%{[a]:}",
-            "'%{[a]:}': the default must be the name of one directory (letters, digits, '.', '_', '-'), not ''",
+            "'%{[a]:}': the default of this field must be one directory name: letters, digits, '_', '-', and '.' "
+            "except at its beginning, not ''",
         ),
-        ("/d/%{[a]:b/c}", "the default must be the name of one directory (letters, digits, '.', '_', '-'), not 'b/c'"),
+        (
+            "/d/%{[a]:b/c}",
+            "the default of this field must be one directory name: letters, digits, '_', '-', and '.' except at its "
+            "beginning, not 'b/c'",
+        ),
         ("/d/%{[a]:..}", "not '..'"),
         ("/d/%{[a]:.x}", "not '.x'"),
         ("/d/%{[a]: x}", "not ' x'"),

@@ -55,7 +55,7 @@ FIRST = [
         20,
         http={"response": {"status_code": 500}},
         fields={"env": "prod"},
-        kubernetes={"pod": "shop-1"},
+        kubernetes={"pod": {"name": "shop-1"}},
     ),
     line("ERROR no answer\n  at Cart", "09:30:02", 34, log={"flags": ["multiline"]}),
     line("login of ada", "09:31:00", 60, tags=["audit"]),

@@ -50,7 +50,7 @@ EXPECTED: dict[str, list[tuple[Any, ...]]] = {
     "A field of the JSON 2": [(at("09:30:01"), None, 200), (at("09:30:02"), "shop-1", 500)],
     "The names of all fields without a column": [
         ("http", 3, "OBJECT<response: OBJECT<status_code: VARIANT>>"),
-        ("kubernetes", 1, "OBJECT<pod: STRING>"),
+        ("kubernetes", 1, "OBJECT<pod: OBJECT<name: STRING>>"),
     ],
     "Which hosts write most": [("web-1", 9, 205, 2), ("web-2", 3, 35, 2)],
     "Lines with a tag": [(at("09:31:00"), "web-1", "login of ada")],

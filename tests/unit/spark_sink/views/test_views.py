@@ -47,7 +47,9 @@ def test_a_row_behind_the_watermark_is_reported_and_counted(lab: ViewsLab) -> No
     views = lab.run(MINUTES)
     assert lab.rows("minutes") == [(minute(0), "a", 1)]
     assert views.figures()["minutes"].late == 1
-    assert "view minutes: dropped 1 rows older than the watermark" in lab.logged()
+    assert (
+        "view minutes: dropped 1 rows older than the watermark; their lines are in the table of lines" in lab.logged()
+    )
 
 
 @pytest.mark.slow("writes and reads a thousand files")

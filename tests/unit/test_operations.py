@@ -16,7 +16,10 @@ GUIDES = DOCS / "guides"
 PAGES = (
     DOCS / "reference" / "alerts.md",
     *(GUIDES / f"{name}.md" for name in ("backup", "dead-letters", "from-filebeat", "replay", "shipper", "sizing")),
-    *(GUIDES / f"{name}.md" for name in ("sink", "sink-maintenance", "sink-recovery", "sink-status", "upgrade")),
+    *(
+        GUIDES / f"{name}.md"
+        for name in ("sink", "sink-failures", "sink-maintenance", "sink-recovery", "sink-status", "upgrade")
+    ),
 )
 PROGRAMS: dict[str, Callable[[list[str]], object]] = {
     "shipper": lambda words: cli.parse(words, {}),

@@ -63,9 +63,9 @@ def read(table: Table, forget_before: float) -> Folding:
     files = list(stored_files(snapshot))
     if not all(file.is_replaceable for file in files):
         raise SinkError(
-            f"the marks table {table.path} has deletion vectors, because rows were deleted from it in Spark, and "
+            f"the marks table {table.path} has deletion vectors, because rows were deleted in Spark, and "
             f"cannot be compacted. Landing continues. Run REORG TABLE delta.`{table.path}` APPLY (PURGE) in Spark (on "
-            "S3 stop spark-sink run before), and never delete rows from the marks table"
+            "S3 stop spark-sink run before), and never delete marks"
         )
     with reading(table.path, "fold"):
         rows = compute.sum(snapshot.files().column("num_records")).as_py() or 0

@@ -56,8 +56,8 @@ class PendingBytes:
         if self._throttle.is_due():
             logger.warning(
                 "%s (file id %s): the unfinished message at offset %d was split after %d bytes: all unfinished "
-                "messages together exceed queue.mem.pending_bytes (%d). Nothing is lost. Raise queue.mem.pending_bytes "
-                "or lower message_max_bytes (logged once a minute, counted by messages_cut_short)",
+                "messages exceed queue.mem.pending_bytes (%d). Nothing is lost. Raise it, or lower message_max_bytes "
+                "(logged once a minute, counted by messages_cut_short)",
                 harvester.state.path,
                 harvester.state.id,
                 harvester.offset,

@@ -221,7 +221,7 @@ def test_files_that_others_may_write_are_refused_unless_it_is_said_so(
 ) -> None:
     config.chmod(0o666)
     options = cli.parse(["test", "config", "-c", str(config), *typed], environ)
-    with pytest.raises(ConfigError, match="may be written by others") if strict else nullcontext():
+    with pytest.raises(ConfigError, match="is writable by other users") if strict else nullcontext():
         load_config(options)
 
 

@@ -216,7 +216,7 @@ def test_a_cluster_that_is_restored_from_a_backup_is_known_as_it_is_now(host: No
     host.enrich()
     host.await_labels(made, {"app": "api-49"})
     kubernetes.stop_all()
-    host.agent.await_log("pods are not up to date: no connection to the API server")
+    host.agent.await_log("pods are out of date: no connection to the API server")
     kubernetes.restore(backup)
     kubernetes.start()
     host.await_labels(made, {"app": "web"})
@@ -232,7 +232,7 @@ def test_a_token_that_is_revoked_is_a_warning_until_the_file_has_another(host: N
     host.await_labels(made, {"app": "web"})
     host.kubernetes.call("DELETE", f"{secrets}/{secret['name']}")
     host.kubernetes.restart()  # a watch that is open stays
-    host.agent.await_log("pods are not up to date: HTTP 401: Unauthorized")
+    host.agent.await_log("pods are out of date: HTTP 401: Unauthorized")
     host.put("web", labels={"app": "api"})
     assert host.labels(made, "meanwhile") == {"app": "web"}
     host.token.write_text(host.kubernetes.token("logging", "shipper"))

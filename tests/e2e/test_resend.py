@@ -206,8 +206,8 @@ def test_without_a_right_to_transactions_it_names_it_and_the_way_out(
     agent = Agent(tmp_path / "agent", guarded_broker.bootstrap, topic_name)
     messages = make_letters(agent, 3)
     for kind, name, words in (
-        (ResourceType.TOPIC, "shipper-positions", "rights Create, Write, Read and Describe on topic shipper-positions"),
-        (ResourceType.TRANSACTIONAL_ID, "*", "rights Write and Describe on transactional id shipper-"),
+        (ResourceType.TOPIC, "shipper-positions", "Create, Write, Read and Describe on topic shipper-positions"),
+        (ResourceType.TRANSACTIONAL_ID, "*", "Write and Describe on transactional id shipper-"),
     ):
         with forbidden(guarded_broker, kind, name):
             with resend(agent) as process:

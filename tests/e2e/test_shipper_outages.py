@@ -112,7 +112,7 @@ def test_while_positions_cannot_be_saved_known_files_are_read_and_a_new_one_wait
         agent.append("known file")
         topic.await_message("known file")
         agent.append("new file", path=new)
-        agent.await_log("cannot save positions: database is locked (EBUSY); end the program that has it locked")
+        agent.await_log("cannot save positions: database is locked (EBUSY); stop the program that has locked it")
         agent.append("known file again")
         topic.await_message("known file again")
         assert not topic.life_of(new.stat().st_ino)

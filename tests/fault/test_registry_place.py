@@ -56,7 +56,7 @@ def test_a_symlink_that_leads_nowhere_is_an_error_and_never_an_empty_registry(
     link = place if level == "registry" else place.parent
     link.parent.mkdir(exist_ok=True)
     link.symlink_to(tmp_path / "unmounted" / "disk")
-    with pytest.raises(RegistryMisplaced, match="which does not exist; mount or make that") as caught:
+    with pytest.raises(RegistryMisplaced, match="which does not exist; mount or create it") as caught:
         use(place)
     assert caught.value.path == link
     assert not (tmp_path / "unmounted").exists()

@@ -48,7 +48,7 @@ def test_letters_are_listed_shown_and_sent_again(agent: Agent, kafka_broker: Bro
         agent, "resend", first.split()[0], "--topic", f"{topic_name}-other"
     )
     assert dead_letter(agent, "list").splitlines() == [second]
-    assert "1 letter was refused again" in dead_letter(agent, "resend", code=3)
+    assert "1 letter was rejected again: see 'dead-letter list'" in dead_letter(agent, "resend", code=3)
     agent.send_to(topic=f"{topic_name}-other")
     assert dead_letter(agent, "resend") == "1 letter was resent\n"
     assert "no dead letters" in dead_letter(agent, "list")
@@ -145,7 +145,7 @@ def test_a_topic_for_letters_needs_the_brokers_of_output_kafka(tmp_path: Path) -
     command = [*SHIPPER_PROGRAM, "test", "config", "-c", str(config)]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1
-    assert "dead_letter.kafka: needs output.kafka" in done.stderr + done.stdout
+    assert "dead_letter.kafka: needs the brokers of output.kafka; remove it" in done.stderr + done.stdout
 
 
 LARGE = "0123456789" * 2000

@@ -78,5 +78,5 @@ def test_each_record_is_committed_once_while_brokers_are_killed_in_turn(
     assert numbers.repeated == 0
     for relay in relays:
         assert relay.stop() == 0
-        assert "no broker answers" not in relay.log
+        assert "no broker responds" not in relay.log
         assert "Traceback" not in relay.log

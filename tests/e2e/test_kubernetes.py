@@ -202,7 +202,7 @@ def test_a_server_that_is_restarted_is_no_trouble_and_nothing_of_the_meantime_is
     host.kubernetes.restart()
     host.put("web", labels={"app": "web"})
     host.await_labels(made, {"app": "web"})
-    assert "refuses" not in host.agent.log, "the right was never missing: the server had not read its roles yet"
+    assert "denies" not in host.agent.log, "the right was never missing: the server had not read its roles yet"
 
 
 def test_a_cluster_that_is_restored_from_a_backup_is_known_as_it_is_now(host: Node) -> None:

@@ -153,7 +153,7 @@ def test_what_is_refused_again_stays_with_the_reason_though_it_is_killed(agent: 
 
     messages = kill_runs(agent, topic, make, 0.05, 0.05, 0.05)
     with resend(agent) as process:
-        assert "refused again" in output_of(process, 3)
+        assert "rejected again" in output_of(process, 3)
     expect_once(topic, [message for message in messages if "7" not in message])
     letters = [stored.letter for stored in LetterBox(agent.data).letters() if stored.letter is not None]
     assert sorted(letter.message for letter in letters) == sorted(message for message in messages if "7" in message)

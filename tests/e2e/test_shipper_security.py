@@ -145,7 +145,7 @@ def test_an_expired_certificate_is_reported_and_its_renewal_delivers_what_waited
 
 
 def is_renewed(agent: Agent, times: int) -> bool:
-    return agent.log.count("are renewed") >= times
+    return agent.log.count("certificates of output.kafka changed") >= times
 
 
 @pytest.mark.parametrize("delivery", ["at_least_once", "exactly_once"])
@@ -168,7 +168,7 @@ def test_nothing_is_lost_or_sent_twice_when_certificates_are_renewed_while_lines
     topic.expect(agent.path)
     assert agent.stop() == 0
     topic.read_to_end()
-    assert agent.log.count("are renewed") == 2
+    assert agent.log.count("certificates of output.kafka changed") == 2
     assert len(topic.records) == sum(len(life) for life in topic.lives.values())
 
 

@@ -43,7 +43,7 @@ def test_each_record_lands_once_however_often_the_job_is_killed(lab: SinkLab, se
 
 def test_status_of_missing_tables_and_without_kafka(lab: SinkLab) -> None:
     report = status(lab, 1, "-E", "kafka.hosts=127.0.0.1:1")
-    assert "Kafka does not answer" in report["errors"][0]
+    assert "Kafka is not responding" in report["errors"][0]
     assert report["tables"][0]["path"] == str(lab.lines)
     lab.make_topic()
     assert [table["there"] for table in status(lab)["tables"]] == [False, False, False]

@@ -42,7 +42,11 @@ def test_deleted_files_above_the_budget_are_let_go_and_counted_even_while_the_ou
     assert agent.stop() == 0
 
     (file_id,) = agent.ids("first")
-    (warning,) = [line for line in agent.log.splitlines() if file_id in line and "given up" in line]
+    (warning,) = [
+        line
+        for line in agent.log.splitlines()
+        if file_id in line and "was removed and is closed before its end" in line
+    ]
     assert str(agent.path) in warning
     assert f"{size}" in warning
     arrived = max(event["log"]["offset"] + event["log"]["length"] for event in agent.events)

@@ -92,7 +92,7 @@ def test_files_of_inputs_are_taken_as_they_are_created_changed_and_deleted(agent
     agent.append("web two", path=web)
     agent.await_messages("web two")
     write(folder / "web.yml", [an_input(agent, "app")])
-    agent.await_log("'app' is the id of 2 inputs")
+    agent.await_log("'app' is used by 2 inputs; each input needs a unique id")
     assert f"{folder}/web.yml:1: [0].id" in agent.log
     (folder / "web.yml").unlink()
     agent.await_log("reloaded: 1 input removed, 1 unchanged")

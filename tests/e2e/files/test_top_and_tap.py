@@ -37,9 +37,9 @@ def test_the_keys_change_what_is_seen(tmp_path: Path) -> None:
         terminal.press("p")
         terminal.await_screen("PAUSED")
         terminal.press("?")
-        terminal.await_screen("the next table")
+        terminal.await_screen("next table; shift-tab, left: previous")
         terminal.press("x")
-        terminal.await_screen("service-04/app.log", without="the next table")
+        terminal.await_screen("service-04/app.log", without="next table; shift-tab, left: previous")
         terminal.press("q")
         assert terminal.await_end() == 0
 
@@ -111,7 +111,7 @@ def test_colours_are_optional(environ: dict[str, str], has_colours: bool, tmp_pa
 
 def test_an_agent_that_ends_and_comes_back_is_seen(tmp_path: Path) -> None:
     with Terminal(["top", *of_data(tmp_path)], 80, 24) as terminal:
-        terminal.await_screen("NO ANSWER there is no", "It is asked again")
+        terminal.await_screen("NO ANSWER no /", "Next attempt every")
         with serving(tmp_path / "shipper.sock", status_of(document())):
             terminal.await_screen("DEGRADED", "up 1d 02h", without="NO ANSWER")
         terminal.await_screen("NO ANSWER", "Shown below", "service-01/app.log")

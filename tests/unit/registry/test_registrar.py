@@ -368,7 +368,7 @@ def test_the_line_about_a_disk_that_refuses_has_what_to_do(lab: RegistrarLab, ca
     lab.disk.fail_next(errno.EIO, operation="sync")
     lab.registrar.note(A)
     lab.pass_time(1)
-    assert "Input/output error (EIO); look at the disk" in caplog.text
+    assert "Input/output error (EIO); check the disk and the kernel's log" in caplog.text
 
 
 def test_a_registry_that_was_removed_is_made_again_also_when_nothing_is_to_be_written(lab: RegistrarLab) -> None:

@@ -72,11 +72,11 @@ def test_the_files_are_looked_at_once_in_the_interval(lab: RenewalLab) -> None:
 def test_files_that_cannot_be_used_are_reported_and_the_next_ones_are_used(
     lab: RenewalLab, caplog: pytest.LogCaptureFixture
 ) -> None:
-    lab.inspected.problems.append(("ssl.key", "c.key is not the key of the certificate"))
+    lab.inspected.problems.append(("ssl.key", "c.key does not match the certificate in c.pem"))
     lab.replace(lab.paths[1])
     assert [lab.check() for _ in range(3)] == [False] * 3
     (record,) = caplog.records
-    assert "output.kafka.ssl.key: c.key is not the key of the certificate" in record.message
+    assert "output.kafka.ssl.key: c.key does not match the certificate in c.pem" in record.message
     assert "previous certificates remain in use" in record.message
     lab.inspected.problems.clear()
     lab.replace(lab.paths[0])

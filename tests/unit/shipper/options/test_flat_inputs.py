@@ -168,7 +168,7 @@ def test_inputs_whose_ids_differ_by_their_order_are_remarked(lab: ConfigLab) -> 
     inputs = load(lab, same, "{type: log, paths: [y, x]}", named)
     ((where, message),) = kept_by_order(tuple(inputs))
     assert where == "[1].id"
-    assert f"of this one under '{inputs[1].id}'; give each an id" in message
+    assert f"of this one under '{inputs[1].id}'; set an id on each before reordering them" in message
     assert list(kept_by_order(tuple(load(lab, same, named)))) == []
 
 
@@ -199,8 +199,9 @@ def owners(option: str) -> str:
         {type: log, paths: [x], stream: stdout} -> stream: belongs to type: container
         {type: log, paths: [x], clean_inactive: 1m}
             -> clean_inactive: needs ignore_older: otherwise, forgotten files are read again
-        {type: log, paths: [x], clean_inactive: 71s, ignore_older: 1m, scan_frequency: 11s} -> clean_inactive: must be
-            more than ignore_older + scan_frequency (1m + 11s), or files would be forgotten that are still read
+        {type: log, paths: [x], clean_inactive: 71s, ignore_older: 1m, scan_frequency: 11s}
+            -> clean_inactive: must be greater than ignore_older + scan_frequency (1m + 11s);
+            otherwise, files that are still being read are forgotten
         {type: container, paths: [x], stream: stdin} -> stream: 'stdin' must be one of: all, stdout, stderr
         {type: container, paths: [x], format: json-file} -> format: 'json-file' must be one of: auto, docker, cri
         {type: container, paths: [x], clean_inactive: 1m}

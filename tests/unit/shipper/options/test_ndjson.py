@@ -121,7 +121,7 @@ def test_what_works_on_the_message_needs_a_message_key(lab: ConfigLab, kind: str
     paths = "" if kind == "stdin" else "paths: [x], "
     text = "shipper.inputs:\n- {{type: {}, {}{}, json: {{{}}}}}\noutput.console:\n"
     assert lab.problems(text.format(kind, paths, written, "keys_under_root: true")) == [
-        f"shipper.yml:2: shipper.inputs[0].json.message_key: missing; {name} needs it: name the JSON member that is "
+        f"shipper.yml:2: shipper.inputs[0].json.message_key: missing; {name} needs the JSON member that holds "
         f"the message, as in 'message_key: log'"
     ]
     assert len(lab.load(text.format(kind, paths, written, "message_key: log")).inputs) == 1

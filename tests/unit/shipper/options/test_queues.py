@@ -46,8 +46,12 @@ def test_a_segment_is_a_tenth_of_the_queue() -> None:
         ("segment_size: 1KiB", "segment_size", "must be at least 1MiB"),
         ("{retry_interval: 2m}", "max_retry_interval", "must be at least retry_interval"),
         ("{watermark.low: 91%}", "watermark", "low must be reached before high"),
-        ("{watermark.low: 50GiB}", "watermark", "must be of one kind"),
-        ("{watermark.high: 120%}", "watermark.high", "'120%' is not a watermark; write what may be used, 85%"),
+        (
+            "{watermark.low: 50GiB}",
+            "watermark",
+            "low, high and flood must all be percentages, or all sizes of free space",
+        ),
+        ("{watermark.high: 120%}", "watermark.high", "'120%' is not a watermark; write a maximum usage, 85%"),
         ("{compression: gzip}", "compression", "zstd"),
     ],
 )

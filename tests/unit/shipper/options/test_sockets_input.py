@@ -65,7 +65,7 @@ def test_several_hosts_may_be_written(lab: ConfigLab, written: str) -> None:
         ("type: syslog, protocol: {udp: {host: ':1'}, tcp: {host: ':1'}}", "protocol: must have one of udp, tcp"),
         ("type: tcp, host: ':1', ssl: {certificate: a.pem}", "ssl.key: missing"),
         ("type: tcp, host: ':1', ssl: {enabled: true}", "ssl.certificate: missing; a server needs a certificate"),
-        ("type: tcp, host: ':1', parsers: []", "parsers: not supported; this type has none in Filebeat either"),
+        ("type: tcp, host: ':1', parsers: []", "parsers: not supported; Filebeat has no parsers for this type either"),
     ],
 )
 def test_mistakes_are_named(lab: ConfigLab, options: str, message: str) -> None:

@@ -77,4 +77,7 @@ def test_what_is_no_watermark_is_refused(text: str) -> None:
 @pytest.mark.parametrize(("kind", "warns"), [("{type: http_endpoint}", True), ("{id: a, paths: [/a]}", False)])
 def test_a_queue_that_is_off_is_odd_for_what_cannot_be_read_again(lab: ConfigLab, kind: str, warns: bool) -> None:
     config = lab.load(f"shipper.inputs: [{kind}]\noutput.console: {{}}\nqueue.disk.enabled: false\n")
-    assert any("events of type http_endpoint cannot be read again" in line for line in config.notes) == warns
+    assert (
+        any("events of type http_endpoint cannot be re-read: pending ones are lost" in line for line in config.notes)
+        == warns
+    )

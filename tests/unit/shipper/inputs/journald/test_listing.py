@@ -108,7 +108,7 @@ def test_files_in_a_directory_and_in_those_of_machines_are_counted(tmp_path: Pat
 
 def test_files_of_a_pattern_are_looked_at(tmp_path: Path) -> None:
     unreadable = files(tmp_path, "a.journal", "b.journal", "c.other")
-    assert looked(f"{tmp_path}/*.journal", unreadable).problem.startswith("2 of 2 files")
+    assert looked(f"{tmp_path}/*.journal", unreadable).problem.startswith("2 of 2 journal files are not readable")
 
 
 @pytest.mark.parametrize(

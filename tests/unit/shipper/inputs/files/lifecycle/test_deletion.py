@@ -210,7 +210,7 @@ def test_a_name_that_is_taken_meanwhile_leaves_both_files(
     bin_.save()
     aside = tmp_path / f".shipper-deleting-{state.id}"
     assert (bin_.path.read_bytes(), aside.read_bytes()) == (b"four\n", b"three\n")
-    assert f"it is {aside} now" in caplog.text
+    assert f"it is now {aside}. No data is lost; rename it" in caplog.text
 
 
 def test_a_link_to_the_file_stays(bin_: Bin) -> None:

@@ -111,7 +111,7 @@ def test_each_part_of_an_incident_is_seen_and_its_end_too(
     with stopped(kafka_broker):
         agent.append(*LINES)
         outage = ["ShipperOutputFailing"]
-        duty.sees("failing", "sent when it works again", "shipper_output_failing 1.0", minutes=10, firing=outage)
+        duty.sees("failing", "Events are kept and sent later.", "shipper_output_failing 1.0", minutes=10, firing=outage)
         assert duty.logged("nothing is lost")
         os.truncate(agent.path, 0)
     lost = ["ShipperBytesLost"]  # for an hour

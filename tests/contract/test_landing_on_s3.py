@@ -79,7 +79,7 @@ def test_of_two_sinks_with_one_checkpoint_one_is_refused(lab: LandingLab) -> Non
     lab.start()
     lab.send_lines(30, 40, 50)
     lab.land()
-    with pytest.raises(Refused, match=r"a second spark-sink run|a second job is running"):
+    with pytest.raises(Refused, match=r"a second spark-sink run|a second job runs with the same checkpoint"):
         first(None, 1)
     land(lab, 2)
     assert lab.lines() == LINES

@@ -46,11 +46,11 @@ def test_a_command_line_of_filebeat_is_one_of_ours(typed: str, parsed: str) -> N
     ("typed", "advice"),
     [
         ("setup -e", "setup: it loads templates and dashboards"),
-        ("modules list", "modules: modules are not supported: an input with paths"),
+        ("modules list", "modules: modules are not supported: use an input with paths"),
         ("-e --modules=nginx,system", "--modules=nginx,system: modules are not supported"),
         ("-M a=b", "-M: modules are not supported"),
         ("-e -N", "-N: not supported: `shipper test pipeline`"),
-        ("-cpuprofile x", "-cpuprofile: not supported: py-spy"),
+        ("-cpuprofile x", "-cpuprofile: not supported: inspect the running process with py-spy"),
     ],
 )
 def test_what_filebeat_has_and_we_do_not_is_refused_with_what_to_do(typed: str, advice: str) -> None:

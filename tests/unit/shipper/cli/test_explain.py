@@ -66,7 +66,7 @@ def test_it_tells_files_readers_processors_and_output_in_their_order(tmp_path: P
         "                  else",
         "                    add_tags tags: ['ok']",
         "                    add_locale",
-        "input stdin (type stdin, not enabled)",
+        "input stdin (type stdin, disabled)",
         "  lines       encoding utf-8, line_terminator auto",
         "  limit       10 MiB per message",
         "  processors   1  if (contains {message: 'ERR'} or equals {http.code: 3})",

@@ -294,7 +294,7 @@ def test_a_right_that_is_taken_away_again_is_reported_again(
         api.answers.clear()
         lab.list()
         lab.watch_until_it_ends()
-    assert len([message for message in caplog.messages if "refuses" in message]) == 2
+    assert len([message for message in caplog.messages if "denies listing and watching pods" in message]) == 2
 
 
 def test_the_right_to_list_without_that_to_watch_is_one_trouble(

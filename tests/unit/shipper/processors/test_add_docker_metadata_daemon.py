@@ -208,5 +208,5 @@ def test_a_docker_that_is_not_to_be_asked_is_not(host: Host) -> None:
 
 
 def test_files_of_tls_that_cannot_be_read_end_the_start(host: Host) -> None:
-    with pytest.raises(StartError, match=r"files of ssl for Docker at tcp://h:2376 cannot be used \(/none/ca.pem\)"):
+    with pytest.raises(StartError, match=r"^cannot use the ssl files for Docker at tcp://h:2376 \(/none/ca\.pem\): No"):
         host.step(host="tcp://h:2376", ssl=DockerTlsConfig(certificate_authority="/none/ca.pem"))

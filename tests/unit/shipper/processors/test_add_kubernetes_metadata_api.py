@@ -335,7 +335,7 @@ class TestConnecting:
         made = AddKubernetesMetadataConfig(**options).build(host.lab.context)
         assert host.record(made=made)["kubernetes"]["pod"] == {"name": "web-1", "uid": "uid-web-1"}
         [record] = caplog.records
-        assert "no API server found: the agent does not run in a pod" in record.getMessage()
+        assert "no API server found: the agent is not in a pod" in record.getMessage()
         assert record.levelno == level
 
     def test_a_kubeconfig_that_cannot_be_used_is_an_error(self, host: Node) -> None:

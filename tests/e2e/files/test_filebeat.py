@@ -119,5 +119,9 @@ def test_a_filebeat_yml_of_version_5_runs_with_warnings(agent: LocalAgent) -> No
     assert (event["type"], event["agent"], event["input"]["type"]) == ("shop", "ours", "log")
     assert event["host"].keys() == {"name", "role"}
     assert (agent.data / "positions" / "registry.db").exists()
-    for warning in ("today it is filebeat.inputs", "did you mean 'fields'", "'output.kafka.max_message_bytes'"):
+    for warning in (
+        "filebeat.prospectors: an old name, now filebeat.inputs",
+        "did you mean 'fields'",
+        "'output.kafka.max_message_bytes'",
+    ):
         assert warning in agent.log

@@ -48,7 +48,7 @@ def test_a_jar_that_the_user_names_is_taken_instead(given: dict[str, str], named
 @pytest.mark.spark
 def test_a_jar_that_is_missing_is_reported_with_its_coordinate(spark: SparkSession) -> None:
     delta_jar.check(spark)
-    with pytest.raises(SinkError, match=r"Spark does not have it: name it by --packages io\.delta:delta-spark"):
+    with pytest.raises(SinkError, match=r"Spark does not have it: add --packages io\.delta:delta-spark"):
         delta_jar.check(spark, "io.delta.sql.Missing")
 
 

@@ -330,9 +330,9 @@ def test_deleted_files_are_given_up_on_a_file_system_at_its_last_watermark(
     lab.destination.room = 0
     stand_still(lab)
     lab.remove("a.log")
-    lab.wait_until(lambda: "given up" in caplog.text, seconds=10)
+    lab.wait_until(lambda: "closed before its end" in caplog.text, seconds=10)
     assert segments(lab) == []
-    (warning,) = [line for line in caplog.messages if "given up" in line]
+    (warning,) = [line for line in caplog.messages if "closed before its end" in line]
     assert "queue.disk.watermark.flood" in warning
     assert lab.running.metrics.bytes_lost > 0
     disk = lab.running.pipeline.disk

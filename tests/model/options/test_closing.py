@@ -121,7 +121,7 @@ def test_a_deleted_file_that_a_blocked_output_keeps_is_given_up_after_the_interv
     (file_id,) = lab.file_ids
     end = max(event.offset + event.length for event in lab.arrived)
     assert 0 < lab.running.metrics.bytes_lost == size - end
-    (warning,) = [line for line in caplog.messages if "given up (close.reader.after_interval)" in line]
+    (warning,) = [line for line in caplog.messages if "closed before its end (close.reader.after_interval)" in line]
     assert f"{lab.logs}/a.log (file id {file_id})" in warning
     assert f"{size - end} bytes, from offset {end} to {size}" in warning
 
@@ -157,7 +157,7 @@ def test_of_deleted_files_above_the_budget_the_one_opened_first_is_given_up_and_
     lab.destination.room = None
     lab.wait_until(lambda: lab.messages.count("more of new.log") == 40_000, seconds=0.01)
     assert lab.messages.count("more of old.log") < 40_000
-    (warning,) = [line for line in caplog.messages if "given up" in line]
+    (warning,) = [line for line in caplog.messages if "closed before its end" in line]
     assert "old.log" in warning
     assert "close.removed.max_bytes" in warning
 

@@ -135,7 +135,7 @@ def test_a_stop_reads_no_longer_than_its_timeout(lab: UserLab, caplog: pytest.Lo
     assert lab.clock.monotonic() - before == pytest.approx(2, abs=0.2)
     lab.destination.holding = False
     lab.stop()
-    assert "to the end" in caplog.text
+    assert "stopped before the end of 3 files, 120 bytes were not read (read_until_eof): " in caplog.text
 
 
 def test_without_the_option_a_stop_reads_nothing(lab: UserLab) -> None:

@@ -86,7 +86,7 @@ class LastReading:
                 "stopped before the end of %d file%s, %d bytes were not read (read_until_eof): %s; raise "
                 "read_until_eof.timeout and shutdown_timeout",
                 len(left),
-                " was" if len(left) == 1 else "s were",
+                "" if len(left) == 1 else "s",
                 sum(max(size, 0) for size in left.values()),
                 ", ".join(sorted(left)[:3]),
             )

@@ -262,7 +262,7 @@ def test_lines_with_a_new_column_are_read_when_the_view_is_started_again(lab: Vi
         lab.land("09:00:20 a error 2")
         lab.await_end("errors")
         views.supervise()
-        assert "the columns of the table of lines were changed while it ran" in str(views.failed()[0][1])
+        assert "the columns of the table of lines changed" in str(views.failed()[0][1])
         lab.clock.advance(10)
         views.supervise()
         lab.await_read()
@@ -288,8 +288,8 @@ def test_a_view_that_needs_a_person_is_not_started_again(lab: ViewsLab, teams: V
             views.supervise()
         assert not lab.spark.streams.active
     ((_, error),) = views.failed()
-    assert "cannot be started again" in str(error)
-    assert "bring the table back" in str(error)
+    assert "cannot restart the view teams: " in str(error)
+    assert "Restore the table as it was" in str(error)
     assert lab.logged("error")[-1] == str(error)
 
 

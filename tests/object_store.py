@@ -49,7 +49,8 @@ class ObjectStore:
         return {"google_service_account_key": json.dumps(account)}
 
     def create_bucket(self, scheme: str = "s3") -> str:
-        """Return its URI."""
+        """Create a bucket, end the fault of an earlier test, and return the bucket's URI."""
+        self._ask("PUT", "/_fault", b"{}")
         name = f"lake{uuid4().hex}"
         place = b"<CreateBucketConfiguration><LocationConstraint>eu-central-1</LocationConstraint>"
         self._ask("PUT", f"/{name}", place + b"</CreateBucketConfiguration>")

@@ -90,7 +90,7 @@ def _is_older(file: Harvester, other: Harvester) -> bool:
 
 def is_known_to_be_older(file: Harvester, other: Harvester) -> bool:
     """Return True if its birth and the time of its last write both show that the file is older. Raises OSError."""
-    return bool(file.state.birth) and _is_older(file, other)
+    return 0 < file.state.birth < other.state.birth and was_written_before(file, other)
 
 
 def was_written_before(file: Harvester, other: Harvester) -> bool:

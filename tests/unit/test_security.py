@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAGES = "".join((ROOT / "docs" / "explained" / name).read_text() for name in ("security.md", "security-connections.md"))
+PAGES = "".join(page.read_text() for page in sorted((ROOT / "docs" / "explained").glob("security*.md")))
 NODES = sorted(set(re.findall(r"`((?:unit|model|contract|fault|e2e|browser)/[\w/]+\.py::\w+)`", PAGES)))
 
 

@@ -44,7 +44,7 @@ def extensions(pairs: dict[str, str]) -> Iterator[Finding]:
 class OauthbearerConfig:
     """A token from an OpenID Connect provider, for the client itself (client credentials)."""
 
-    since: ClassVar = "0.2"
+    since: ClassVar = "0.3"
     as_in: ClassVar = "token_endpoint_url: https://login.example.com/oauth2/token"
     token_endpoint_url: str = field(
         metadata={
@@ -77,7 +77,7 @@ class OauthbearerConfig:
 class AwsMskIamConfig:
     """The client's AWS identity, by the usual chain (environment, profile, role of the machine or pod)."""
 
-    since: ClassVar = "0.2"
+    since: ClassVar = "0.3"
     as_in: ClassVar = "region: eu-central-1"
     region: str = field(
         metadata={

@@ -103,7 +103,7 @@ class ClientSslConfig:
     key_passphrase: Secret | None = field(default=None, metadata={"doc": "The passphrase of the private key."})
     key_passphrase_path: str | None = field(
         default=None,
-        metadata={"since": "0.2", "doc": "File with the passphrase of the private key.", "check": not_blank},
+        metadata={"since": "0.3", "doc": "File with the passphrase of the private key.", "check": not_blank},
     )
     verification_mode: VerificationMode = field(
         default="full",
@@ -127,7 +127,7 @@ class ClientSslConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CertificateReload:
-    since: ClassVar = "0.2"
+    since: ClassVar = "0.3"
     enabled: bool = field(
         default=True,
         metadata={"doc": "Reloads certificates, keys and CAs when their files change."},
@@ -139,7 +139,7 @@ class CertificateReload:
 class RestartOnChange:
     """The name of `certificate_reload` until Filebeat 9.3."""
 
-    since: ClassVar = "0.2"
+    since: ClassVar = "0.3"
     enabled: bool = field(default=False, metadata={"doc": "Ignored: `certificate_reload` needs no restart."})
     period: Duration | None = field(
         default=None, metadata={"doc": "Same as `certificate_reload.reload_interval`.", "min": 0.1}
@@ -172,7 +172,7 @@ class SslConfig(ClientSslConfig):
     ca_sha256: tuple[str, ...] = field(
         default=(),
         metadata={
-            "since": "0.2",
+            "since": "0.3",
             "doc": "Trusts only CAs whose public key has one of these SHA-256 hashes (base64).",
             "check": pins,
         },
@@ -180,7 +180,7 @@ class SslConfig(ClientSslConfig):
     ca_trusted_fingerprint: Annotated[str, parse_fingerprint] | None = field(
         default=None,
         metadata={
-            "since": "0.2",
+            "since": "0.3",
             "doc": "SHA-256 (hexadecimal) of a CA certificate that must be among the trusted ones; without "
             "`certificate_authorities`, only it is trusted.",
         },

@@ -24,7 +24,7 @@ class LogLinesConfig:
     levels: dict[str, str] = field(
         default_factory=dict,
         metadata={
-            "since": "0.2",
+            "since": "0.3",
             "doc": "Minimum levels by component: `{source: debug, output: warning}`. `kafka` enables librdkafka's own "
             "log.",
         },
@@ -32,7 +32,7 @@ class LogLinesConfig:
     selectors: tuple[str, ...] = field(
         default=(),
         metadata={
-            "since": "0.2",
+            "since": "0.3",
             "doc": "Limits `level: debug` to these components; others log from info on. Names as in `levels`, or "
             "Filebeat's selectors (harvester, publisher ...); `*` for all.",
             "split": ",",
@@ -41,7 +41,7 @@ class LogLinesConfig:
     fold_repeated: bool = field(
         default=True,
         metadata={
-            "since": "0.2",
+            "since": "0.3",
             "doc": "Logs a repeated message once, then once a minute with a count.",
         },
     )

@@ -23,7 +23,7 @@ def has_providers(root: Section) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AutodiscoverConfig:
-    since: ClassVar = "0.2"
+    since: ClassVar = "0.3"
     enabled: bool = field(default=True, metadata={"doc": "Whether containers are discovered and their logs read."})
     providers: tuple[Any, ...] = field(
         default=(), metadata={"doc": "The sources of containers: Docker or Kubernetes.", "read_as": PROVIDERS}

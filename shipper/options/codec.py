@@ -31,7 +31,7 @@ class FormatCodec:
         metadata={
             "doc": "The payload, a format string: `%{[message]}` for the plain line. Events without a value for it go "
             "to the dead letter.",
-            "since": "0.2",
+            "since": "0.3",
             "check": format_string,
         }
     )

@@ -29,7 +29,7 @@ _CIDR = re.compile(r"[^/%]+/\d{1,3}")
 class ConditionConfig:
     """A condition: exactly one of its options is set. Maps are by field, as nested objects."""
 
-    since: ClassVar = "0.2"
+    since: ClassVar = "0.3"
     as_in: ClassVar = "when.equals: {http.response.code: 200}"
     equals: dict[str, Any] = field(
         default_factory=dict,

@@ -20,7 +20,7 @@ class LetterTopicConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LettersConfig:
-    since: ClassVar = "0.2"
+    since: ClassVar = "0.3"
     rotate_every: Size = field(
         default=100 * 1024**2,
         metadata={

@@ -75,7 +75,7 @@ class FlatInput(LineInput):
     json: NdjsonConfig | None = field(
         default=None,
         metadata={
-            "since": "0.2",
+            "since": "0.3",
             "doc": "Parses lines as JSON, before `multiline`; `{}` also enables it.",
             "read_as": JsonSection,
             "null": "absent",
@@ -200,11 +200,11 @@ class ContainerInput(LogInput):
         default=True,
         metadata={"doc": "Whether symbolic links are followed; /var/log/containers contains only links."},
     )
-    stream: ContainerStream = field(default="all", metadata={"since": "0.2", "doc": "The stream to ship."})
+    stream: ContainerStream = field(default="all", metadata={"since": "0.3", "doc": "The stream to ship."})
     format: Literal["auto", "docker", "cri"] = field(
         default="auto",
         metadata={
-            "since": "0.2",
+            "since": "0.3",
             "doc": "The log format of the runtime: JSON (docker) or text (cri); auto detects it for each line.",
         },
     )

@@ -27,7 +27,7 @@ def address(host: str) -> Iterator[Finding]:
 class HttpConfig:
     as_in: ClassVar = "http: {enabled: true}"
     ignored: ClassVar = filebeat.HTTP_IGNORED
-    since: ClassVar = "0.2"
+    since: ClassVar = "0.3"
     enabled: bool = field(
         default=False,
         metadata={"doc": "Serves status, metrics and probes over HTTP. With `--once`, only if set explicitly."},

@@ -44,7 +44,7 @@ class FingerprintSection(EmptySection):
     growing: bool = field(
         default=False,
         metadata={
-            "since": "0.2",
+            "since": "0.3",
             "doc": "Also reads files too short for `prospector.scanner.fingerprint`. When an entry's file is missing "
             "or truncated, candidates are compared with all bytes shipped so far.",
         },

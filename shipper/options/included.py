@@ -28,7 +28,7 @@ _LAST = 2**31  # higher than all other ranks
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReloadConfig:
-    since: ClassVar = "0.2"
+    since: ClassVar = "0.3"
     enabled: bool = field(default=False, metadata={"doc": "Applies changes to these files without a restart."})
     period: Duration = field(default=10.0, metadata={"doc": "How often the files are checked for changes.", "min": 0.1})
 
@@ -37,7 +37,7 @@ class ReloadConfig:
 class ConfigInputs:
     """The files to include; `path` is absolute once the whole configuration has been read."""
 
-    since: ClassVar = "0.2"
+    since: ClassVar = "0.3"
     enabled: bool = field(default=True, metadata={"doc": "Whether input files are loaded."})
     path: str | None = field(
         default=None,

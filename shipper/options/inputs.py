@@ -56,7 +56,7 @@ CLEAN_REMOVED: dict[str, Any] = {"doc": "Forgets a deleted file after one day; u
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublisherPipelineConfig:
-    disable_host: bool = field(default=False, metadata={"since": "0.2", "doc": "Omits `host.name` from events."})
+    disable_host: bool = field(default=False, metadata={"since": "0.3", "doc": "Omits `host.name` from events."})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,26 +69,26 @@ class EveryInput:
     enabled: bool = field(default=True, metadata={"doc": "Whether the input runs."})
     processors: tuple[AnyProcessor, ...] = field(
         default=(),
-        metadata={"since": "0.2", "doc": "Processors for the input's events, in order.", "read_as": PROCESSORS},
+        metadata={"since": "0.3", "doc": "Processors for the input's events, in order.", "read_as": PROCESSORS},
     )
     tags: tuple[str, ...] = field(default=(), metadata={"doc": "Added to `tags` of every event."})
     fields: dict[str, Any] = field(default_factory=dict, metadata={"doc": "Added to every event below `fields`."})
     fields_under_root: bool = field(
         default=False, metadata={"doc": "Puts `fields` at the top level of events instead."}
     )
-    keep_null: bool = field(default=False, metadata={"since": "0.2", "doc": "Keeps fields with null values."})
+    keep_null: bool = field(default=False, metadata={"since": "0.3", "doc": "Keeps fields with null values."})
     publisher_pipeline: PublisherPipelineConfig = field(default_factory=PublisherPipelineConfig)
     pipeline: str = field(
         default="",
         metadata={
-            "since": "0.2",
+            "since": "0.3",
             "doc": "Set as `@metadata.pipeline`, for forwarders to Elasticsearch.",
         },
     )
     index: str = field(
         default="",
         metadata={
-            "since": "0.2",
+            "since": "0.3",
             "doc": "A format string, set as `@metadata.raw_index`, for forwarders to Elasticsearch.",
             "check": format_string,
         },
@@ -110,18 +110,18 @@ class LineInput(EveryInput):
     line_terminator: LineTerminator = field(
         default="auto",
         metadata={
-            "since": "0.2",
+            "since": "0.3",
             "doc": "The line terminator; auto is a line feed, with or without a preceding carriage return.",
         },
     )
     include_lines: tuple[Pattern, ...] = field(
         default=(),
-        metadata={"since": "0.2", "doc": "Ships only messages that match one of these; all when empty."},
+        metadata={"since": "0.3", "doc": "Ships only messages that match one of these; all when empty."},
     )
     exclude_lines: tuple[Pattern, ...] = field(
         default=(),
         metadata={
-            "since": "0.2",
+            "since": "0.3",
             "doc": "Drops messages that match one of these; applied after include_lines.",
         },
     )
@@ -162,7 +162,7 @@ class ScannerConfig:
     resend_on_touch: bool = field(
         default=False,
         metadata={
-            "since": "0.2",
+            "since": "0.3",
             "doc": "Ships a fully shipped file again, as a new file, when its modification time changes and its size "
             "does not.",
         },
@@ -219,7 +219,7 @@ class DeleteConfig:
 class TakeOverConfig:
     """An input of files. Positions belong to the id: with another id, files are read from the beginning."""
 
-    since: ClassVar = "0.2"
+    since: ClassVar = "0.3"
     enabled: bool = field(
         default=False,
         metadata={"doc": "Resumes files at the positions of inputs that are no longer configured."},
@@ -290,12 +290,12 @@ class InputConfig(LineInput):
     include_file_owner_name: bool = field(
         default=False,
         metadata={
-            "since": "0.2",
+            "since": "0.3",
             "doc": "Adds the file owner's name, as of opening the file, as log.file.owner.",
         },
     )
     include_file_owner_group_name: bool = field(
-        default=False, metadata={"since": "0.2", "doc": "Adds the file group's name as log.file.group."}
+        default=False, metadata={"since": "0.3", "doc": "Adds the file group's name as log.file.group."}
     )
     # Ids of the container and pod that own all log directories of the input, if a hint sets its paths.
     owned_by: tuple[str, ...] = field(default=(), metadata={"key": None})

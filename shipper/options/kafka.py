@@ -70,7 +70,7 @@ def transactional_id(text: str) -> Iterator[Finding]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransactionConfig:
-    since: ClassVar = "0.2"
+    since: ClassVar = "0.3"
     id: str | None = field(
         default=None,
         metadata={
@@ -149,7 +149,7 @@ class KafkaOutputConfig(OutputOptions):
         metadata={
             "doc": "The record key, a format string: `%{[fields.team]}`. By default, and for events without a value, "
             "the file id, which keeps a file's lines in order.",
-            "since": "0.2",
+            "since": "0.3",
             "check": format_string,
         },
     )
@@ -161,7 +161,7 @@ class KafkaOutputConfig(OutputOptions):
         },
     )
     headers: tuple[HeaderConfig, ...] = field(
-        default=(), metadata={"doc": "Headers of all records; keys may repeat.", "since": "0.2"}
+        default=(), metadata={"doc": "Headers of all records; keys may repeat.", "since": "0.3"}
     )
     partition: PartitionConfig | None = field(
         default=None,
@@ -175,7 +175,7 @@ class KafkaOutputConfig(OutputOptions):
         metadata={
             "doc": "The timestamp of Kafka records: when sent, or the event's @timestamp (about a tenth more CPU "
             "time).",
-            "since": "0.2",
+            "since": "0.3",
         },
     )
     version: str | None = field(
@@ -196,7 +196,7 @@ class KafkaOutputConfig(OutputOptions):
     oversized: Literal["cut", "split", "dead_letter"] = field(
         default="cut",
         metadata={
-            "since": "0.2",
+            "since": "0.3",
             "doc": "What happens to larger events: the message is truncated and flagged (cut), sent in numbered parts "
             "(split), or the event is sent to the dead letter (dead_letter).",
         },
@@ -209,7 +209,7 @@ class KafkaOutputConfig(OutputOptions):
     delivery: Literal["at_least_once", "exactly_once"] = field(
         default="at_least_once",
         metadata={
-            "since": "0.2",
+            "since": "0.3",
             "doc": "at_least_once: lines may be repeated after a crash; exactly_once: Kafka transactions, so that "
             "consumers with read_committed see each line once.",
         },

@@ -56,7 +56,7 @@ class HashPartition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionConfig:
-    since: ClassVar = "0.2"
+    since: ClassVar = "0.3"
     random: GroupedPartition | None = field(default=None, metadata={"doc": "Random partitions."})
     round_robin: GroupedPartition | None = field(default=None, metadata={"doc": "Each partition in turn."})
     hash: HashPartition | None = field(default=None, metadata={"doc": "By a hash of fields, or of the record key."})

@@ -27,7 +27,7 @@ _KEY = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeystoreConfig:
-    since: ClassVar = "0.2"
+    since: ClassVar = "0.3"
     path: str | None = field(
         default=None,
         metadata={"doc": f"The file of `shipper keystore`; by default `{FILE}` in path.data."},

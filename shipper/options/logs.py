@@ -64,16 +64,16 @@ class LogFilesConfig:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoggingConfig(LogLinesConfig):
     components: ClassVar = COMPONENTS
-    to_stderr: bool = field(default=False, metadata={"since": "0.2", "doc": "Logs only to stderr, as `-e` does."})
+    to_stderr: bool = field(default=False, metadata={"since": "0.3", "doc": "Logs only to stderr, as `-e` does."})
     to_files: bool | None = field(
         default=None,
-        metadata={"since": "0.2", "doc": "Logs to files; by default only if `files` has any option."},
+        metadata={"since": "0.3", "doc": "Logs to files; by default only if `files` has any option."},
     )
     to_syslog: bool = field(
-        default=False, metadata={"since": "0.2", "doc": "Logs to the local syslog with facility daemon."}
+        default=False, metadata={"since": "0.3", "doc": "Logs to the local syslog with facility daemon."}
     )
     files: LogFilesConfig | None = field(
-        default=None, metadata={"since": "0.2", "doc": "Log files and their rotation."}
+        default=None, metadata={"since": "0.3", "doc": "Log files and their rotation."}
     )
     metrics: LogMetricsConfig = field(default_factory=LogMetricsConfig)
 

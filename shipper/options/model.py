@@ -165,7 +165,7 @@ class ShipperConfig:
     processors: tuple[AnyProcessor, ...] = field(
         default=(),
         metadata={
-            "since": "0.2",
+            "since": "0.3",
             "doc": "Processors for all events, in order, after those of the input.",
             "read_as": PROCESSORS,
         },
@@ -189,7 +189,7 @@ class ShipperConfig:
     read_interval: Duration = field(
         default=0.023,
         metadata={
-            "since": "0.2",
+            "since": "0.3",
             "key": "shipper.read_interval",
             "doc": "How often busy files are read. Longer intervals use less CPU and add latency (half the interval on "
             "average). Lines after a pause are read at once.",
@@ -202,11 +202,11 @@ class ShipperConfig:
     timestamp: PrecisionConfig = field(default_factory=PrecisionConfig)
     config_inputs: ConfigInputs = field(
         default_factory=ConfigInputs,
-        metadata={"since": "0.2", "key": ("shipper.config.inputs", "filebeat.config.inputs")},
+        metadata={"since": "0.3", "key": ("shipper.config.inputs", "filebeat.config.inputs")},
     )
     autodiscover: AutodiscoverConfig = field(
         default_factory=AutodiscoverConfig,
-        metadata={"since": "0.2", "key": ("shipper.autodiscover", "filebeat.autodiscover")},
+        metadata={"since": "0.3", "key": ("shipper.autodiscover", "filebeat.autodiscover")},
     )
     # For the log: options accepted and ignored, and options that Filebeat ignores although the user meant them.
     keystore: KeystoreConfig = field(default_factory=KeystoreConfig)

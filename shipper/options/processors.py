@@ -30,7 +30,7 @@ class ProcessorConfig:
     builds it.
     """
 
-    since: ClassVar = "0.2"
+    since: ClassVar = "0.3"
     name: ClassVar[str]
     example: ClassVar[str] = ""
     awaits: ClassVar = False

@@ -144,7 +144,7 @@ def _prefix(text: str) -> Iterator[Finding]:
 class EveryProvider:
     """The options of every provider."""
 
-    since: ClassVar = "0.2"
+    since: ClassVar = "0.3"
     prefix: str = field(
         default="co.elastic",
         metadata={"doc": "The prefix of hints, before `.logs/`.", "check": _prefix},

@@ -31,7 +31,7 @@ class MemQueue:
     pending_bytes: Size = field(
         default=128 * 1024**2,
         metadata={
-            "since": "0.2",
+            "since": "0.3",
             "doc": "Maximum bytes of incomplete lines and messages; above it, the largest is sent as it is.",
             "min": 1024**2,
         },
@@ -77,7 +77,7 @@ class WatermarkConfig:
 class DiskQueueConfig:
     """The queue on disk; with `segment_size` 0, segments are a fraction of `max_size`."""
 
-    since: ClassVar = "0.2"
+    since: ClassVar = "0.3"
     enabled: bool = field(
         default=True,
         metadata={
@@ -153,7 +153,7 @@ class QueueConfig:
     disk: DiskQueueConfig | None = field(
         default=None,
         metadata={
-            "since": "0.2",
+            "since": "0.3",
             "doc": "Stores pending events on disk. Without this section, only events that cannot be re-read are "
             "stored, with these defaults.",
         },

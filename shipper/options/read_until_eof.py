@@ -13,7 +13,7 @@ class ReadUntilEofConfig:
     without new data.
     """
 
-    since: ClassVar = "0.2"
+    since: ClassVar = "0.3"
     enabled: bool = field(default=False, metadata={"doc": "Reads files to their end before stopping."})
     timeout: Duration = field(
         default=60.0, metadata={"doc": "Maximum time to read while stopping; `shutdown_timeout` limits it, too."}

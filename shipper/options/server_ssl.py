@@ -24,7 +24,7 @@ ServerCurve = Literal["P-256", "P-384", "P-521", "X25519"]
 class ServerSslConfig:
     """TLS of a server. As in Filebeat, any section except `enabled: false` enables it."""
 
-    since: ClassVar = "0.2"
+    since: ClassVar = "0.3"
     enabled: bool | None = field(
         default=None,
         metadata={"doc": "Enables TLS; by default, any other option of ssl enables it."},

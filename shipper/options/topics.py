@@ -50,7 +50,7 @@ def topic_mappings(mappings: dict[str, str]) -> Iterator[Finding]:
 class TopicRuleConfig:
     """A rule of `topics`."""
 
-    since: ClassVar = "0.2"
+    since: ClassVar = "0.3"
     topic: str = field(
         metadata={
             "doc": "A format string; events without a value for it try the next rule.",

@@ -36,7 +36,7 @@ LINE_COST = 256
 class ContainerConfig(ParserConfig):
     """Unwraps the lines of a container runtime."""
 
-    since: ClassVar = "0.2"
+    since: ClassVar = "0.3"
     name: ClassVar = "container"
     example: ClassVar = "container: {format: cri} -> ['2026-11-21T09:30:00Z stdout F up'] -> [up]"
     format: ContainerFormat = field(

@@ -13,7 +13,7 @@ from log_shipper.shipper.reader.select import select
 class IncludeMessageConfig(ParserConfig):
     """Keeps only messages that match a pattern, at its place among the parsers."""
 
-    since: ClassVar = "0.2"
+    since: ClassVar = "0.3"
     name: ClassVar = "include_message"
     example: ClassVar = "include_message: {patterns: [ERROR, WARN]} -> [INFO up, ERROR down] -> [ERROR down]"
     patterns: tuple[Pattern, ...] = field(

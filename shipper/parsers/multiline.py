@@ -69,12 +69,12 @@ class MultilineConfig(ParserConfig):
     )
     flush_pattern: Pattern | None = field(
         default=None,
-        metadata={"since": "0.2", "doc": "A line that matches this ends the message; with `type: pattern`."},
+        metadata={"since": "0.3", "doc": "A line that matches this ends the message; with `type: pattern`."},
     )
     count_lines: int | None = field(
         default=None,
         metadata={
-            "since": "0.2",
+            "since": "0.3",
             "doc": "The number of lines in a message; with `type: count`.",
             "unit": "lines",
             "min": 1,
@@ -98,7 +98,7 @@ class MultilineConfig(ParserConfig):
         },
     )
     skip_newline: bool = field(
-        default=False, metadata={"since": "0.2", "doc": "Whether lines are joined without a newline between them."}
+        default=False, metadata={"since": "0.3", "doc": "Whether lines are joined without a newline between them."}
     )
 
     @property

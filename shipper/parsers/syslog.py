@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 class SyslogParserConfig(ParserConfig):
     """Parses the header of syslog messages (RFC 3164 and RFC 5424) into fields."""
 
-    since: ClassVar = "0.2"
+    since: ClassVar = "0.3"
     name: ClassVar = "syslog"
     example: ClassVar = "syslog: {format: rfc3164} -> ['<13>Nov 21 09:30:00 web-1 app[7]: up'] -> [up]"
     format: SyslogFormat = field(default="auto", metadata={"doc": "The format; auto detects it for each message."})

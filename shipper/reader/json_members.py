@@ -33,7 +33,7 @@ OURS_IN_LOG = ("offset", "length", "flags")
 class JsonOptions:
     """The common options of `ndjson` and `json.*`."""
 
-    since: ClassVar = "0.2"
+    since: ClassVar = "0.3"
     overwrite_keys: bool = field(
         default=False,
         metadata={"doc": "Whether members of the JSON object replace existing fields of the same name."},

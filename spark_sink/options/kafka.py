@@ -114,7 +114,7 @@ class KafkaSource:
     topics_pattern: str = field(
         default="",
         metadata={
-            "since": "0.2",
+            "since": "0.3",
             "doc": "Reads all topics whose full name matches this regular expression (Python), including new ones.",
             "check": topic_pattern,
         },
@@ -122,27 +122,27 @@ class KafkaSource:
     partitions: dict[str, tuple[int, ...]] = field(
         default_factory=dict,
         metadata={
-            "since": "0.2",
+            "since": "0.3",
             "doc": "Partitions to read, by topic: `logs: [0, 1]`. Ignores new partitions.",
             "check": some_partitions,
         },
     )
     client_id: str = field(
         default="spark-sink",
-        metadata={"since": "0.2", "doc": "Client name in the broker's logs and quotas."},
+        metadata={"since": "0.3", "doc": "Client name in the broker's logs and quotas."},
     )
     username: str | None = field(
         default=None,
-        metadata={"since": "0.2", "doc": "User name; enables SASL with a password."},
+        metadata={"since": "0.3", "doc": "User name; enables SASL with a password."},
     )
-    password: Secret | None = field(default=None, metadata={"since": "0.2", "doc": "Password of `username`."})
-    sasl: SaslConfig = field(default_factory=SaslConfig, metadata={"since": "0.2"})
-    ssl: SslConfig = field(default_factory=SslConfig, metadata={"since": "0.2"})
-    kerberos: KerberosConfig | None = field(default=None, metadata={"since": "0.2"})
+    password: Secret | None = field(default=None, metadata={"since": "0.3", "doc": "Password of `username`."})
+    sasl: SaslConfig = field(default_factory=SaslConfig, metadata={"since": "0.3"})
+    ssl: SslConfig = field(default_factory=SslConfig, metadata={"since": "0.3"})
+    kerberos: KerberosConfig | None = field(default=None, metadata={"since": "0.3"})
     metadata_max_age: Duration = field(
         default=30.0,
         metadata={
-            "since": "0.2",
+            "since": "0.3",
             "doc": "Interval of checks for new topics and partitions.",
             "min": 1,
         },
@@ -150,7 +150,7 @@ class KafkaSource:
     group_id: str = field(
         default="spark-sink",
         metadata={
-            "since": "0.2",
+            "since": "0.3",
             "doc": "Consumer group to which the sink commits offsets, so that Kafka's tools show its lag; `''` "
             "disables this. The sink reads these offsets only with `start: committed`.",
         },
@@ -160,7 +160,7 @@ class KafkaSource:
         default_factory=dict,
         repr=False,
         metadata={
-            "since": "0.2",
+            "since": "0.3",
             "doc": "Raw librdkafka settings, such as `fetch.message.max.bytes: 4194304`; they override the sink's. "
             "Files that they name must exist on each machine.",
             "check": raw_settings,

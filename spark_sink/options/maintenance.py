@@ -110,7 +110,7 @@ class RetentionConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MaintenanceConfig:
-    since: ClassVar = "0.2"
+    since: ClassVar = "0.3"
     interval: Span = field(
         default=HOUR,
         metadata={

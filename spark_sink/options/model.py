@@ -50,7 +50,7 @@ class SinkConfig:
     columns: tuple[ColumnConfig, ...] = field(
         default=(),
         metadata={
-            "since": "0.2",
+            "since": "0.3",
             "doc": "Additional columns.",
             "check": check_columns,
         },
@@ -67,12 +67,12 @@ class SinkConfig:
     )
     start_timestamp: Timestamp | None = field(
         default=None,
-        metadata={"since": "0.2", "doc": "Time for `start: timestamp`."},
+        metadata={"since": "0.3", "doc": "Time for `start: timestamp`."},
     )
     start_offsets: Offsets = field(
         default_factory=dict,
         metadata={
-            "since": "0.2",
+            "since": "0.3",
             "doc": "Offsets for `start: offsets`, by topic and partition: `logs: {0: 17, 1: 23}`; -2 is earliest, -1 "
             "latest.",
             "check": start_offsets,
@@ -80,12 +80,12 @@ class SinkConfig:
     )
     start_group: str | None = field(
         default=None,
-        metadata={"since": "0.2", "doc": "Consumer group for `start: committed`; default: `kafka.group_id`."},
+        metadata={"since": "0.3", "doc": "Consumer group for `start: committed`; default: `kafka.group_id`."},
     )
     stop: Stop = field(
         default="never",
         metadata={
-            "since": "0.2",
+            "since": "0.3",
             "doc": "End of the run: never, after the records available at its start, at `stop_offsets`, or at "
             "`stop_timestamp`.",
         },
@@ -93,14 +93,14 @@ class SinkConfig:
     stop_timestamp: Timestamp | None = field(
         default=None,
         metadata={
-            "since": "0.2",
+            "since": "0.3",
             "doc": "For `stop: timestamp`: the Kafka timestamp of the first record not to land.",
         },
     )
     stop_offsets: Offsets = field(
         default_factory=dict,
         metadata={
-            "since": "0.2",
+            "since": "0.3",
             "doc": "For `stop: offsets`, by topic and partition: the first offset not to land.",
             "check": stop_offsets,
         },
@@ -108,7 +108,7 @@ class SinkConfig:
     lost_offsets: LostOffsets = field(
         default="fail",
         metadata={
-            "since": "0.2",
+            "since": "0.3",
             "doc": "Reaction to records that Kafka deleted before they were read: stop with an error (fail), or record "
             "their offsets in the dead-letter table (continue).",
         },
@@ -120,7 +120,7 @@ class SinkConfig:
     min_offsets_per_trigger: int = field(
         default=0,
         metadata={
-            "since": "0.2",
+            "since": "0.3",
             "doc": "Minimum number of records in a batch, which waits for them up to `max_trigger_delay`; only with "
             "`stop: never`.",
             "unit": "records",
@@ -129,12 +129,12 @@ class SinkConfig:
     )
     max_trigger_delay: Duration = field(
         default=_MAX_DELAY,
-        metadata={"since": "0.2", "doc": "Maximum wait for `min_offsets_per_trigger`.", "min": 0.001},
+        metadata={"since": "0.3", "doc": "Maximum wait for `min_offsets_per_trigger`.", "min": 0.001},
     )
     fsync: bool = field(
         default=True,
         metadata={
-            "since": "0.2",
+            "since": "0.3",
             "doc": "Syncs each batch to the disk of a local file system, which takes about 10 ms per table. Without "
             "it, a power cut can damage the writes of the last 30 s, and the sink refuses to start.",
         },
@@ -143,7 +143,7 @@ class SinkConfig:
     views: tuple[ViewConfig, ...] = field(
         default=(),
         metadata={
-            "since": "0.2",
+            "since": "0.3",
             "doc": "Tables derived from the table of lines, each by a query.",
             "check": check_views,
         },

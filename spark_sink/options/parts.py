@@ -44,7 +44,7 @@ class DeadLetterConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateConfig:
-    since: ClassVar = "0.2"
+    since: ClassVar = "0.3"
     path: str | None = field(
         default=None,
         metadata={
@@ -64,7 +64,7 @@ class TriggerConfig:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DedupeConfig:
     as_in: ClassVar = "dedupe: {enabled: false}"
-    since: ClassVar = "0.2"
+    since: ClassVar = "0.3"
     enabled: bool = field(default=True, metadata={"doc": "Leaves out lines that the shipper sent twice."})
     forget_after: Span = field(
         default=14 * DAY, metadata={"doc": "Time to remember a file without new rows.", "check": at_least_an_hour}
@@ -74,7 +74,7 @@ class DedupeConfig:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpConfig:
     as_in: ClassVar = "http: {enabled: true}"
-    since: ClassVar = "0.2"
+    since: ClassVar = "0.3"
     enabled: bool = field(default=False, metadata={"doc": "Serves a status page and Prometheus metrics over HTTP."})
     host: str = field(
         default="localhost", metadata={"doc": "Address to listen on; 0.0.0.0 for all.", "check": not_blank}

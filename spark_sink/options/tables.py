@@ -79,34 +79,34 @@ class TableConfig:
         default_factory=dict,
         repr=False,
         metadata={
-            "since": "0.2",
+            "since": "0.3",
             "doc": "Settings of the tables' object store, such as `aws_region: eu-central-1`; others come from the "
             "environment ([Object stores](../guides/object-stores.md)).",
         },
     )
     partition_by: Literal["date", "none"] = field(
-        default="date", metadata={"since": "0.2", "doc": "Partitioning of a new table."}
+        default="date", metadata={"since": "0.3", "doc": "Partitioning of a new table."}
     )
     properties: Raw = field(
         default_factory=dict,
         metadata={
-            "since": "0.2",
+            "since": "0.3",
             "doc": "Properties of a new table, such as `delta.logRetentionDuration: interval 10 days`.",
         },
     )
     doc: DocMode = field(
         default="rest",
         metadata={
-            "since": "0.2",
+            "since": "0.3",
             "doc": "JSON in the column `doc`: fields without a column (rest), the whole record (all), or nothing "
             "(none).",
         },
     )
-    comment: str = field(default="", metadata={"since": "0.2", "doc": "Comment of a new table."})
+    comment: str = field(default="", metadata={"since": "0.3", "doc": "Comment of a new table."})
     max_tables: int = field(
         default=100,
         metadata={
-            "since": "0.2",
+            "since": "0.3",
             "doc": "Maximum number of tables from the template; the sink stops instead of creating more.",
             "unit": "tables",
             "min": 1,
@@ -121,7 +121,7 @@ class TableConfig:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnConfig:
     as_in: ClassVar = "- {name: status, path: http.response.status_code, type: int}"
-    since: ClassVar = "0.2"
+    since: ClassVar = "0.3"
     name: str = field(metadata={"doc": "Name of the column.", "check": identifier})
     path: str = field(metadata={"doc": "Field of the record, such as http.response.status_code.", "check": field_path})
     type: ColumnType = field(

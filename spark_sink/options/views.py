@@ -20,7 +20,7 @@ class ViewTriggerConfig:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ViewConfig:
     as_in: ClassVar = "- {name: by_host, sql: ...}"
-    since: ClassVar = "0.2"
+    since: ClassVar = "0.3"
     name: str = field(metadata={"doc": "Name of the view.", "check": identifier})
     sql: str = field(
         metadata={

@@ -15,7 +15,7 @@ from log_shipper.shipper.options.inputs import EveryInput
 class DeadLetterInput(FeedConfig):
     """The options of the input. `ids`: of the letters to send; all when empty."""
 
-    since: ClassVar = "0.2"
+    since: ClassVar = "0.3"
     type: str = field(default="dead_letter", metadata={"doc": "The input type."})
     path: str = field(
         metadata={

@@ -92,7 +92,7 @@ class HmacConfig:
 class HttpInputConfig(FeedConfig):
     """A request is answered with success once all of its events are delivered, or on disk."""
 
-    since: ClassVar = "0.2"
+    since: ClassVar = "0.3"
     not_yet: ClassVar = filebeat.HTTP_INPUT_NOT_YET
     ignored: ClassVar = filebeat.HTTP_INPUT_IGNORED
     type: str = field(default="http", metadata={"doc": "The type of input: http, or Filebeat's http_endpoint."})

@@ -109,7 +109,7 @@ class JournaldConfig(FeedConfig):
     """Entries are read by `journalctl`, which must be installed and able to read the journal: the shipper's user needs
     the group systemd-journal."""
 
-    since: ClassVar = "0.2"
+    since: ClassVar = "0.3"
     ignored: ClassVar = filebeat.JOURNALD_IGNORED
     type: str = field(default="journald", metadata={"doc": "The input type."})
     paths: tuple[str, ...] = field(

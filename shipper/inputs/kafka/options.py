@@ -122,7 +122,7 @@ class KafkaPipelineConfig(PublisherPipelineConfig):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KafkaInputConfig(FeedConfig):
-    since: ClassVar = "0.2"
+    since: ClassVar = "0.3"
     not_yet: ClassVar = filebeat.KAFKA_INPUT_NOT_YET
     of_first_line: ClassVar[tuple[str, ...]] = ("@timestamp", "kafka")  # `kafka.offset` is `log.offset`
     type: str = field(default="kafka", metadata={"doc": "The input type."})

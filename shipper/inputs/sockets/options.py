@@ -79,7 +79,7 @@ HOST: dict[str, Any] = {
 
 @dataclass(frozen=True, kw_only=True)  # without slots: an input has two bases
 class UdpOptions:
-    since: ClassVar = "0.2"
+    since: ClassVar = "0.3"
     host: tuple[str, ...] = field(metadata=HOST)
     max_message_size: Size = field(default=10 * KIB, metadata=DATAGRAM_LIMIT | {"max": MAX_DATAGRAM})
     network: Literal["udp", "udp4", "udp6"] = field(
@@ -95,7 +95,7 @@ class UdpOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class StreamOptions:
-    since: ClassVar = "0.2"
+    since: ClassVar = "0.3"
     max_message_size: Size = field(default=20 * MIB, metadata=STREAM_LIMIT)
     max_connections: int = field(default=0, metadata=CONNECTIONS)
     timeout: Duration = field(default=300.0, metadata=TIMEOUT)
@@ -156,7 +156,7 @@ class SocketConfig(FeedConfig):
     """The common options of the inputs that listen."""
 
     not_yet: ClassVar = filebeat.SOCKET_NOT_YET
-    since: ClassVar = "0.2"
+    since: ClassVar = "0.3"
     message_max_bytes: Size = field(default=20 * MIB, metadata={"key": None})  # set by max_message_size
     number_of_workers: int = field(default=1, metadata=WORKERS)
     pending_bytes: Size = field(default=32 * MIB, metadata=PENDING)

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions, NewTopic
 
@@ -23,6 +23,7 @@ from log_shipper.spark_sink.platform.java import find_java
 # It runs for minutes on a few cores beside what is measured. No performance data: a killed JVM would leave the file.
 QUICK_START = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Djava.awt.headless=true")
 ANSWER_SECONDS = 60.0  # a machine that is busy may stand still for some
+REQUEST_SECONDS = 10.0  # a broker that was frozen may lose a request that arrives before its session is renewed
 NO_PROPERTIES: Mapping[str, str] = MappingProxyType({})
 
 
@@ -136,7 +137,19 @@ class Broker:
     def create_topic(self, name: str, partitions: int) -> None:
         """Create a topic, and return when it can be written to. Raises KafkaException, also if the topic exists."""
         admin = self.admin()
-        admin.create_topics([NewTopic(name, partitions, 1)])[name].result(ANSWER_SECONDS)
+        deadline, allowed = time.monotonic() + ANSWER_SECONDS, {KafkaError._TIMED_OUT}
+        while True:
+            request = admin.create_topics([NewTopic(name, partitions, 1)], request_timeout=REQUEST_SECONDS)
+            try:
+                request[name].result(ANSWER_SECONDS)
+            except KafkaException as error:
+                if error.args[0].code() not in allowed or time.monotonic() > deadline:
+                    raise
+                if error.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS:  # only the answer was lost
+                    break
+                allowed.add(KafkaError.TOPIC_ALREADY_EXISTS)
+            else:
+                break
         while len(admin.list_topics(name, timeout=ANSWER_SECONDS).topics[name].partitions) < partitions:
             time.sleep(0.02)
 

@@ -44,6 +44,12 @@ def kill(lab: Lab) -> None:
             return
 
 
+def kill_once_saved(lab: Lab) -> None:
+    """Kill it when the registry has on disk what was noted: the events that are written, or lost."""
+    assert lab.running.registrar.save([]).wait(LONG)
+    kill(lab)
+
+
 def segments(lab: Lab) -> list[Path]:
     return sorted((lab.data / "diskqueue").glob("*.seg"))
 
@@ -57,7 +63,7 @@ def test_lines_of_a_file_that_is_deleted_survive_an_outage_and_a_kill(lab: Lab) 
     assert segments(lab)
     lab.remove("a.log")
     stand_still(lab)
-    kill(lab)
+    kill_once_saved(lab)
     lab.start()
     lab.wait_until(lambda: lab.messages == ["one", "two"])
     assert lab.running.metrics.bytes_lost == 0
@@ -74,8 +80,7 @@ def waiting(lab: Lab) -> int:
         stand_still(lab)
     lab.remove("a.log")
     stand_still(lab)
-    assert lab.running.registrar.save([]).wait(LONG)  # which events were written is noted there, to be saved later
-    kill(lab)
+    kill_once_saved(lab)
     return segments(lab)[-1].stat().st_size
 
 
@@ -112,7 +117,7 @@ def test_what_is_removed_is_counted(lab: Lab, whole: bool, section: bool, caplog
     lab.step(seconds=0.2)
     assert events_lost(lab) == 20
     assert "Lost: at least 20 undelivered events" in caplog.text
-    kill(lab)
+    kill_once_saved(lab)
     lab.start()
     if section:
         assert events_lost(lab) == 0  # a loss is counted once

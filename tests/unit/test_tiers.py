@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import tiers
+
 ROOT = Path(__file__).parents[2]
 
 # Time passes where a test lets it, and not while the machine does something else.
@@ -17,7 +19,7 @@ from tests import tiers
 clock = timing.MockTiming()
 timing.time = timing.perf_counter = clock.time
 tiers.time = subtests.time = SimpleNamespace(monotonic=clock.time, time=clock.time, perf_counter=clock.time)
-tiers.TEST_SECONDS, tiers.GATE_SECONDS = 20, {gate}
+tiers.TEST_SECONDS, tiers.GATE_SECONDS, tiers.slowness = 20, {gate}, lambda: {slowness}
 from tests.tiers import pytest_addoption, pytest_collection_modifyitems, pytest_configure, seed
 
 @pytest.fixture(scope="session")
@@ -41,10 +43,14 @@ def test_seed(seed): print("the seed is", seed)
 """
 
 
+def conftest(gate: int = 60, slowness: float = 1.0) -> str:
+    return CONFTEST.format(gate=gate, slowness=slowness)
+
+
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n    slow(reason): x\n    xdist_group(name): x\n")
-    (tmp_path / "conftest.py").write_text(CONFTEST.format(gate=60))
+    (tmp_path / "conftest.py").write_text(conftest())
     (tmp_path / "test_it.py").write_text(TESTS)
     return tmp_path
 
@@ -79,10 +85,24 @@ def test_a_test_that_takes_too_long_fails_by_name_and_what_it_shares_does_not_co
 
 
 def test_a_gate_that_takes_too_long_fails(project: Path) -> None:
-    (project / "conftest.py").write_text(CONFTEST.format(gate=50).replace(" = 20,", " = 22,"))
+    (project / "conftest.py").write_text(conftest(gate=50).replace(" = 20,", " = 22,"))
     code, output = run(project, "--time-limits")
     assert code == 1, output
-    assert "FAILED the gate: took 0.9 min, and may take 0" in output
+    assert "FAILED the gate: took 0.9 min, and may take 0.8 here" in output
+
+
+def test_a_slow_machine_may_take_longer(project: Path) -> None:
+    (project / "conftest.py").write_text(conftest(gate=50, slowness=1.1))
+    code, output = run(project, "--time-limits")
+    assert code == 0, output
+    assert "1.1 times as long" in output
+
+
+def test_how_slow_a_machine_is_follows_from_the_time_of_a_fixed_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tiers, "FIXED_SECONDS", 1e-4)
+    assert tiers.slowness() > 10
+    monkeypatch.setattr(tiers, "FIXED_SECONDS", 1e4)
+    assert tiers.slowness() == 1
 
 
 def test_a_slow_test_gives_its_reason(project: Path) -> None:

@@ -257,6 +257,7 @@ class Agent:
         self.process.wait()
 
     def end(self) -> None:
+        print(f"the agent's log ends:\n{self.log[-3000:]}")  # noqa: T201 - pytest shows it for tests that failed
         if self._process is not None and self._process.poll() is None:
             self.kill()
 

@@ -18,7 +18,7 @@ from log_shipper.config.yaml.load import read
 from log_shipper.config.yaml.maps import RawMaps
 from log_shipper.config.yaml.report import LoadReport, Spot, dotted
 from log_shipper.config.yaml.schema import options
-from log_shipper.config.yaml.templates import kept
+from log_shipper.config.yaml.templates import escape_late
 
 __all__ = ["MASK", "export", "masked"]
 
@@ -30,7 +30,9 @@ def export(files: Sequence[Path], model: Any, overrides: Overrides = (), env: Ma
     """
     raw = read(files, model, overrides, env)
     report = LoadReport(raw.problems, tolerant=raw.tolerant)
-    values = RawMaps(raw.env, report, frozenset(_maps(model))).nested(kept(raw.root), Spot("", "", raw.root.place))
+    values = RawMaps(raw.env, report, frozenset(_maps(model))).nested(
+        escape_late(raw.root), Spot("", "", raw.root.place)
+    )
     if raw.mistakes:
         raise ConfigError(raw.mistakes)
     text: str = yaml.safe_dump(

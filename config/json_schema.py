@@ -105,8 +105,8 @@ class _Writer:
     def _item(self, option: Option, hint: Any) -> Schema:
         if option.kinds:
             return self._kinds(option.kinds)
-        if option.named:
-            return self._named(option.named)
+        if option.named_items:
+            return self._named(option.named_items)
         if option.section:
             return self._reference(option.section)
         return _scalar(hint)

@@ -108,7 +108,7 @@ def _rows(model: Any, above: str, before: str = FIRST_RELEASE) -> Iterator[Row]:
         brought = option.about.get("since", since)
         if not option.section or "doc" in option.about:
             yield f"`{path}`", _type(option.hint), _default(option), _unit(option), brought, _meaning(option, above)
-        if option.kinds is None and option.named is None and option.section and not option.about.get("recursive"):
+        if option.kinds is None and option.named_items is None and option.section and not option.about.get("recursive"):
             yield from _rows(option.section, path + "[]" if option.many else path, brought)
 
 

@@ -146,7 +146,7 @@ class Pending:
         self._is_refused = True
         self._unwritten, self._write_at = {}, None
 
-    def take(self) -> Taken:
+    def pop_all(self) -> Taken:
         taken = Taken(self._entries, self._tickets)
         self._entries, self._tickets, self._due = {}, [], None
         self._unwritten, self._write_at = {}, None

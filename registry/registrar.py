@@ -152,7 +152,7 @@ class Registrar:
             if self._pending.wait(now) != 0:
                 return False
             unwritten = self._pending.take_unwritten(now)
-            taken = self._pending.take() if unwritten is None else None
+            taken = self._pending.pop_all() if unwritten is None else None
         if taken is None:
             self._write_recent(unwritten or {}, now)
             return True

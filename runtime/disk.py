@@ -12,7 +12,7 @@ from typing import Protocol
 from log_shipper.runtime.disk_errors import DanglingLink, LinkedFile, NotDirectory, NotPlainFile
 
 
-class File(Protocol):
+class AppendedFile(Protocol):
     """An open file with writes at its end. Every method may block on the disk and raise OSError."""
 
     def write(self, data: bytes) -> int:
@@ -49,7 +49,7 @@ class DiskFile:
         os.close(self._descriptor)
 
 
-def write_all(file: File, data: bytes) -> None:
+def write_all(file: AppendedFile, data: bytes) -> None:
     taken = file.write(data)
     while taken < len(data):  # a nearly full disk first accepts a part, and refuses the next call
         taken += file.write(data[taken:])

@@ -129,7 +129,7 @@ class Job:
 
     def _liveness(self) -> Liveness:
         service = self._service
-        return Liveness(self._progress.metrics, self._tasks.look, service.watch, service.interval)
+        return Liveness(self._progress.metrics, self._tasks.read_stages, service.watch, service.interval)
 
     def _server(self) -> MonitorServer:
         progress, http = self._progress, self._config.http

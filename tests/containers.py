@@ -4,7 +4,7 @@ from pathlib import Path
 
 from log_shipper.config.yaml.load import load
 from log_shipper.shipper.autodiscover.configuring import Configurer
-from log_shipper.shipper.autodiscover.containers import Container
+from log_shipper.shipper.autodiscover.containers import DiscoveredContainer
 from log_shipper.shipper.options.model import ShipperConfig
 from log_shipper.shipper.options.providers import EveryProvider
 
@@ -12,7 +12,7 @@ ID = "4c1e0f6ab1f24a1d9f1f3f0a8f6f7a3b2c1d0e9f8a7b6c5d4e3f2a1b0c9d8e7f"
 UID = "0b8a5f0e-6a53-4a36-9f0a-6f7d2f1f7c11"
 
 
-def container(name: str = "nginx", *, id: str = ID, **annotations: str) -> Container:
+def container(name: str = "nginx", *, id: str = ID, **annotations: str) -> DiscoveredContainer:
     """Return a container of the pod web-1. Annotations are given with _ for the / of `co.elastic.logs/`."""
     kubernetes = {
         "namespace": "default",
@@ -21,7 +21,7 @@ def container(name: str = "nginx", *, id: str = ID, **annotations: str) -> Conta
         "node": {"name": "node-1"},
         "container": {"id": id, "name": name, "image": "nginx:1.27", "runtime": "containerd"},
     }
-    return Container(
+    return DiscoveredContainer(
         key=f"{UID}.{name}.{id}",
         label=f"pod default/web-1, container {name}",
         id=id,

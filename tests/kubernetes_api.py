@@ -27,7 +27,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from log_shipper.runtime.http import TlsSocket
 from log_shipper.shipper.event import Doc
-from log_shipper.shipper.kubernetes.access import Access, Pem
+from log_shipper.shipper.kubernetes.access import ApiAccess, Pem
 
 KINDS = {"pods": "Pod", "namespaces": "Namespace", "nodes": "Node", "jobs": "Job"}
 GROUPS = {"jobs": "apis/batch/v1"}
@@ -106,10 +106,10 @@ class KubernetesApi:
     def port(self) -> int:
         return int(self._server.server_address[1])
 
-    def access(self, **changes: Any) -> Access:
+    def access(self, **changes: Any) -> ApiAccess:
         """Return the access of an account that may do everything."""
         options: dict[str, Any] = {"token": self.token, "is_secure": self._is_secure, **changes}
-        return Access(host="127.0.0.1", port=self.port, source="the test", **options)
+        return ApiAccess(host="127.0.0.1", port=self.port, source="the test", **options)
 
     def put(self, plural: str, document: Doc) -> Doc:
         """Create or change an object, and send it to the watches. Return it with its version."""

@@ -8,7 +8,7 @@ from log_shipper.shipper.event import Batch
 from log_shipper.shipper.inputs.kafka.member_context import MemberContext
 from log_shipper.shipper.inputs.kafka.options import KafkaInputConfig
 from log_shipper.shipper.inputs.kafka.partition import Partition
-from log_shipper.shipper.inputs.kafka.problems import Problems
+from log_shipper.shipper.inputs.kafka.problems import MemberProblems
 from log_shipper.shipper.inputs.kafka.reading import PartitionReading
 from log_shipper.shipper.inputs.kafka.session import Session
 from log_shipper.shipper.inputs.kafka.starts import StartOffset
@@ -33,7 +33,7 @@ class MemberLab:
 
     def context(self, wake: Callable[[], None] = lambda: None) -> MemberContext:
         self.config = KafkaInputConfig(id="k", hosts=("a:9092",), group_id="g", **{"topics": ("logs",), **self.options})
-        self.problems = Problems(self.config, self.clock.monotonic)
+        self.problems = MemberProblems(self.config, self.clock.monotonic)
         return MemberContext(
             self.config, self._partition, self.problems, self.clock, commits=self.commits, once=self.once, wake=wake
         )

@@ -10,7 +10,7 @@ import dns.rcode
 import dns.rrset
 
 from log_shipper.shipper.processor.base import ProcessorContext
-from log_shipper.shipper.processor.metadata.lookups import FAILURE, Answer, Lookups
+from log_shipper.shipper.processor.metadata.lookups import FAILURE, LookupResult, Lookups
 from log_shipper.shipper.processors.dns import Dns, DnsConfig
 
 
@@ -18,7 +18,7 @@ from log_shipper.shipper.processors.dns import Dns, DnsConfig
 class FakeNames:
     """`known` has the answers. A look-up is pending until the test calls `answer`; `asked` are the names in order."""
 
-    known: dict[str, Answer] = field(default_factory=dict)
+    known: dict[str, LookupResult] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
     woken: int = 0
     down: bool = False
@@ -26,9 +26,9 @@ class FakeNames:
     patience: float = 0.0
     _started: list[Callable[[], None]] = field(default_factory=list)
 
-    def resolve(self, name: str) -> Answer:
+    def resolve(self, name: str) -> LookupResult:
         self.asked.append(name)
-        return Answer(no_response_reason="it is down") if self.down else self.known.get(name, FAILURE)
+        return LookupResult(no_response_reason="it is down") if self.down else self.known.get(name, FAILURE)
 
     def wake(self) -> None:
         self.woken += 1

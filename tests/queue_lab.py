@@ -9,7 +9,7 @@ from pathlib import Path
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.pipeline.disk_queue.backlog import Backlog
 from log_shipper.shipper.pipeline.disk_queue.files import SegmentDisk
-from log_shipper.shipper.pipeline.disk_queue.options import Positions, Progress, QueueOptions
+from log_shipper.shipper.pipeline.disk_queue.options import QueueOptions, QueuePositions, QueueProgress
 from log_shipper.shipper.pipeline.disk_queue.queue import DiskQueue
 from log_shipper.shipper.pipeline.disk_queue.segments import load
 from log_shipper.shipper.pipeline.disk_queue.store import SegmentStore
@@ -39,7 +39,7 @@ class QueueLab:
     max_size: int = 0
     segment_size: int = 10**6
     clock: ManualClock = field(default_factory=ManualClock)
-    progress: Progress | None = None
+    progress: QueueProgress | None = None
     saves: bool = True
     resolved: list[str] = field(default_factory=list)
 
@@ -56,7 +56,7 @@ class QueueLab:
         self.store = SegmentStore(self.files, self.directory, SEED, self.segment_size, loaded.segments, loaded.written)
         self.writer = SegmentWriter(self.store, WriterOptions(self.max_size), clock=self.clock.monotonic)
         backlog = Backlog(self.files, self.store, loaded.waiting, loaded.lost)
-        positions = Positions(self._note, self._save)
+        positions = QueuePositions(self._note, self._save)
         self.queue = DiskQueue(self.memory, self.writer, backlog, positions, self.options, self.clock)
         self.queue.resume(loaded.progress, loaded.next_sequence)
 
@@ -74,14 +74,14 @@ class QueueLab:
     def position(self) -> int:
         return 0 if self.progress is None else self.progress.position
 
-    def _note(self, progress: Progress) -> None:
-        before = self.progress or Progress()
+    def _note(self, progress: QueueProgress) -> None:
+        before = self.progress or QueueProgress()
         assert progress.position >= before.position
         assert progress.written >= before.written
         assert progress.written >= progress.delivered >= before.delivered
         self.progress = progress
 
-    def _save(self, progress: Progress) -> Saved:
+    def _save(self, progress: QueueProgress) -> Saved:
         self._note(progress)
         return Saved(self.saves)
 

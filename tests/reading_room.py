@@ -144,7 +144,7 @@ class Room:
     def open(self, name: str, spec: InputSpec | None = None) -> OpenedFile:
         path = str(self.path(name))
         spec = spec or self.spec
-        scanned = ScannedFile.of(path, os.stat(path))
+        scanned = ScannedFile.from_status(path, os.stat(path))
         fd = os.open(path, os.O_RDONLY)
         self._fds.append((fd, scanned.inode))
         content = content_for(spec.config, fd)

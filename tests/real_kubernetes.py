@@ -28,7 +28,7 @@ import pytest
 from demo.ports import free_ports
 from demo.process import end, last_lines, spawn
 from log_shipper.shipper.event import Doc
-from log_shipper.shipper.kubernetes.access import Access, Pem
+from log_shipper.shipper.kubernetes.access import ApiAccess, Pem
 from tests.certificates import CertificateDirectory
 
 REPOSITORY = Path(__file__).parents[1]
@@ -240,10 +240,10 @@ class RealKubernetes:
         connection.close()
         self.restart()
 
-    def access(self, token: str = ADMIN, **changes: Any) -> Access:
+    def access(self, token: str = ADMIN, **changes: Any) -> ApiAccess:
         authorities = Pem(file=self.authorities)
         options = {"token": token, **changes}
-        return Access(host="127.0.0.1", port=self.port, source="the test", authorities=authorities, **options)
+        return ApiAccess(host="127.0.0.1", port=self.port, source="the test", authorities=authorities, **options)
 
     def kubeconfig(self, file: Path, **user: Any) -> Path:
         """Write a kubeconfig with such a user, and return its path."""

@@ -24,7 +24,7 @@ class Names:
 
     @classmethod
     @cache  # called for each section of each input
-    def of(cls, model: Any, kinds: Kinds | None = None) -> "Names":
+    def for_model(cls, model: Any, kinds: Kinds | None = None) -> "Names":
         by_key = {key: option for option in options(model) for key in option.keys}
         not_yet, ignored = getattr(model, "not_yet", {}), getattr(model, "ignored", {})
         strict = getattr(model, "strict", False)

@@ -65,11 +65,11 @@ class LoadReport:
         self.problems.append(Problem(spot.place.file, spot.place.line, spot.path, message, lapse=True))
         return not self.tolerant
 
-    def note(self, spot: Spot, why: str) -> None:
+    def report_ignored(self, spot: Spot, why: str) -> None:
         message = f"ignored: {spot.path} ({spot.place}): {why}"
         self.notes.append(Problem(spot.place.file, spot.place.line, spot.path, message))
 
-    def remark(self, remarks: Iterable[tuple[str, str]], spot: Spot) -> None:
+    def note(self, remarks: Iterable[tuple[str, str]], spot: Spot) -> None:
         """Note something that is not an error, with its place."""
         for below, words in remarks:
             where = self._nearest(dotted(spot.attribute, below))
@@ -82,7 +82,7 @@ class LoadReport:
             where = self._nearest(dotted(spot.attribute, below))
             self.warnings.append(Problem(where.place.file, where.place.line, where.path, message))
 
-    def take(self, other: "LoadReport", *, except_at: Collection[tuple[str, int]] = ()) -> bool:
+    def merge(self, other: "LoadReport", *, except_at: Collection[tuple[str, int]] = ()) -> bool:
         """Adopt the findings of another report, except those at these places (file, line). Return True if one is an
         error.
         """

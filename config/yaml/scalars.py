@@ -25,7 +25,7 @@ def expanded(scalar: Scalar, env: Mapping[str, str]) -> Scalar:
     return replace(scalar, text=text, kind=kind(text))
 
 
-def listed(scalar: Scalar) -> ListNode | Scalar:
+def as_list(scalar: Scalar) -> ListNode | Scalar:
     """Return the value of a variable as a list: `a, b` or `[a, b]`; a single value becomes one item."""
     text = scalar.text.strip()
     inside = text[1:-1] if text.startswith("[") and text.endswith("]") else text

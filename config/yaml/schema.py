@@ -141,7 +141,7 @@ class Option:
         return read_as if isinstance(read_as, Kinds) else None
 
     @cached_property
-    def named(self) -> NamedItems | None:
+    def named_items(self) -> NamedItems | None:
         """Return the possible items of a list of named items."""
         read_as = self.about.get("read_as")
         return read_as if isinstance(read_as, NamedItems) else None
@@ -151,7 +151,7 @@ class Option:
         """Return the dataclass of a nested section (the first of `kinds`); None for other options."""
         if self.kinds:
             return self.kinds.models[self.kinds.default]
-        if self.named:
+        if self.named_items:
             return None
         if "model" in self.about:
             return model_at(self.about["model"])

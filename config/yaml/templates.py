@@ -82,12 +82,12 @@ def has_late_variable(node: Node) -> bool:
     return any(map(_is_late, _scalars(node)))
 
 
-def kept(node: Node) -> Node:
+def escape_late(node: Node) -> Node:
     """Return the tree with these variables as plain text, for printing."""
     if isinstance(node, Section):
-        return replace(node, entries=tuple(replace(entry, node=kept(entry.node)) for entry in node.entries))
+        return replace(node, entries=tuple(replace(entry, node=escape_late(entry.node)) for entry in node.entries))
     if isinstance(node, ListNode):
-        return replace(node, items=tuple(map(kept, node.items)))
+        return replace(node, items=tuple(map(escape_late, node.items)))
     return replace(node, text=node.text.replace(f"${{{LATER}", f"$${{{LATER}")) if _is_late(node) else node
 
 

@@ -80,7 +80,7 @@ class Walk:
             example = getattr(model, "as_in", "")
             return self._report.fail(spot, f"{_NO_SECTION}, as in {example!r}" if example else _NO_SECTION)
         matched: Matched = {}
-        names = Names.of(model, kinds)
+        names = Names.for_model(model, kinds)
         misspelt = self._match(names, node, "", spot, matched)
         explained = any(self._report.is_reported(dotted(spot.path, name)) for name in getattr(model, "explain", ()))
         self._enclosing.append((names, spot.path))
@@ -99,7 +99,7 @@ class Walk:
         checked = self._report.checked(value, value.check() if hasattr(value, "check") else (), spot)
         if checked is FAILED:
             return FAILED
-        self._report.remark(value.remarks() if hasattr(value, "remarks") else (), spot)
+        self._report.note(value.remarks() if hasattr(value, "remarks") else (), spot)
         self._report.warn(value.cautions() if hasattr(value, "cautions") else (), spot)
         return value.converted() if hasattr(value, "converted") else value
 
@@ -130,7 +130,7 @@ class Walk:
             return self._report.fail(spot, named.wrong_shape(list(children)))
         ((name, child),) = children.items()
         if name in named.ignored:
-            self._report.note(spot.name(name, child), named.ignored[name])
+            self._report.report_ignored(spot.name(name, child), named.ignored[name])
             return LEFT_OUT
         if name not in named.models:
             return self._report.fail(spot.name(name, child), named.unknown(name))
@@ -173,11 +173,11 @@ class Walk:
         if is_null(node):
             return
         if name in names.ignored:
-            self._report.note(spot, names.ignored[name])
+            self._report.report_ignored(spot, names.ignored[name])
         elif name not in names.not_yet and name in names.others:
             self._report.lapse(spot, names.others[name])
         elif _disabled(node):
-            self._report.note(spot, "not enabled")
+            self._report.report_ignored(spot, "not enabled")
         else:
             self._report.fail(spot, _sentence("not supported", names.not_yet[name]))
 
@@ -190,7 +190,7 @@ class Walk:
             return FAILED
         is_empty = is_null(node)
         if not is_empty and "unused" in option.about:
-            self._report.note(spot, option.about["unused"])
+            self._report.report_ignored(spot, option.about["unused"])
         if option.always:
             return self.section(option.section, node, spot)
         if is_empty and (option.section is None or option.many or "null" in option.about):
@@ -215,9 +215,9 @@ class Walk:
     def _filled(self, option: Option, node: Node, spot: Spot) -> Any:
         """Return the node with variables expanded. A variable by itself may stand for a whole list."""
         filled = self._raw.expanded(node, spot)
-        is_plain = option.many and not (option.section or option.named)
+        is_plain = option.many and not (option.section or option.named_items)
         if is_plain and filled is not FAILED and isinstance(node, Scalar) and is_variable(node.text):
-            return scalars.listed(filled)
+            return scalars.as_list(filled)
         return filled
 
     def _bounded(self, option: Option, value: Any, spot: Spot) -> Any:
@@ -235,8 +235,8 @@ class Walk:
             return self._template(option, node, spot)
         if option.kinds:
             return self.of_kind(option.kinds, node, spot)
-        if option.named:
-            return self._named(option.named, node, spot)
+        if option.named_items:
+            return self._named(option.named_items, node, spot)
         if option.section is not None:
             return self.section(option.section, node, spot)
         if get_origin(hint) is dict:
@@ -262,7 +262,7 @@ class Walk:
         trial = LoadReport([], tolerant=self._report.tolerant)
         prepared = option.about["prepared"](section, trial.problems, self._report.tolerant)
         Walk(placeholders(self._env), trial).of_kind(option.about["template_of"], prepared, spot)
-        return FAILED if self._report.take(trial, except_at=undecided(section)) else template
+        return FAILED if self._report.merge(trial, except_at=undecided(section)) else template
 
     def _map(self, hint: Any, node: Node, spot: Spot) -> Any:
         if not isinstance(node, Section):
@@ -274,7 +274,7 @@ class Walk:
     def _items(self, option: Option, hint: Any, node: Node, spot: Spot) -> Any:
         """Return a list; a single value becomes a list of one, as in Filebeat."""
         listed = as_list(node)
-        if listed is None and option.named:
+        if listed is None and option.named_items:
             listed = ListNode((node,), node.place)
         if listed is None:
             return self._report.fail(spot, "must be a list (- item)")
@@ -290,7 +290,7 @@ class Walk:
         filled = self._raw.expanded(node, spot)
         if filled is FAILED:
             return FAILED
-        if option.section is None and option.named is None and hint is not Any and is_null(filled):
+        if option.section is None and option.named_items is None and hint is not Any and is_null(filled):
             return self._report.fail(spot, "is empty")
         return self._value(option, hint, filled, spot)
 

@@ -25,7 +25,7 @@ _WEEK = 7 * 24 * _HOUR
 
 
 @dataclass(frozen=True, slots=True)
-class LogFile:
+class RotatingFile:
     """How log files are rotated. `path.1` to `path.keep` are the rotated files, newest first. `interval`: seconds, 0
     for size alone. `takes_stderr`: everything written to standard error goes to the file, too.
     """
@@ -42,7 +42,7 @@ class LogFile:
 class LogFileHandler(RotatingFileHandler):
     """Writes to a file, and rotates it by size, at intervals and at startup."""
 
-    def __init__(self, file: LogFile, now: Callable[[], float] = time.time) -> None:
+    def __init__(self, file: RotatingFile, now: Callable[[], float] = time.time) -> None:
         """Open the file. Raises OSError."""
         self._file = file
         self._now = now

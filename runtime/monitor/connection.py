@@ -28,7 +28,7 @@ MAX_IGNORED = 64 * 1024  # bytes that a client sends after its request
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class MonitorLimits:
     """Limits for clients. Each listening socket has its own `connections` and `streams`."""
 
     connections: int = 16
@@ -46,7 +46,7 @@ class Listening:
     """The state that connections of one listening socket share."""
 
     routes: Mapping[str, Handler]
-    limits: Limits
+    limits: MonitorLimits
     names: Collection[str] | None = None  # allowed host names of the server; None for all
     streaming: set[int] = field(default_factory=set)  # descriptors of streaming connections
     failures: Throttle = field(default_factory=Throttle)

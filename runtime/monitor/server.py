@@ -17,21 +17,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from log_shipper.runtime import sockets
-from log_shipper.runtime.monitor.connection import Connection, Limits, Listening
+from log_shipper.runtime.monitor.connection import Connection, Listening, MonitorLimits
 from log_shipper.runtime.monitor.exchange import TEXT, Handler, Request, Response, response_head
 
-__all__ = ["Handler", "HttpServer", "Limits", "Request", "Response"]
+__all__ = ["Handler", "HttpServer", "MonitorLimits", "Request", "Response"]
 
 logger = logging.getLogger(__name__)
 
 CLOSE_SECONDS = 0.6
 MAX_REFUSED = 32  # connections that got a 503 and are not closed yet
 RETRY_SECONDS = 0.5  # after a system error such as no free descriptor
-LIMITS = Limits()
+LIMITS = MonitorLimits()
 
 
 @dataclass(frozen=True, slots=True)
-class Listener:
+class MonitorListener:
     endpoint: socket.socket
     listening: Listening
     clients: dict[socket.socket, threading.Thread] = field(default_factory=dict)
@@ -45,11 +45,13 @@ class HttpServer:
     every machine there may connect anyway.
     """
 
-    def __init__(self, routes: Mapping[str, Handler], limits: Limits = LIMITS, *, names: Collection[str] = ()) -> None:
+    def __init__(
+        self, routes: Mapping[str, Handler], limits: MonitorLimits = LIMITS, *, names: Collection[str] = ()
+    ) -> None:
         self._routes = routes
         self._limits = limits
         self._names = {name.lower() for name in names}
-        self._listeners: list[Listener] = []
+        self._listeners: list[MonitorListener] = []
         self._files: list[sockets.SocketFile] = []
         self._refused: deque[tuple[float, socket.socket]] = deque()  # deadlines, oldest first
         self._closing = threading.Event()
@@ -62,7 +64,7 @@ class HttpServer:
         endpoint = sockets.listen_on(host, port)
         names = frozenset({*self._names, host.lower()}) if sockets.is_loopback(endpoint) else None
         listening = Listening(self._routes, self._limits, names)
-        self._listeners.append(Listener(endpoint, listening))
+        self._listeners.append(MonitorListener(endpoint, listening))
 
     def listen_at(self, path: Path) -> None:
         """Listen on a unix socket of mode 0600, before `start`. A stale one is replaced. Raises OSError with a message
@@ -70,7 +72,7 @@ class HttpServer:
         """
         file = sockets.SocketFile(path)
         self._files.append(file)
-        self._listeners.append(Listener(file.socket, Listening(self._routes, self._limits)))
+        self._listeners.append(MonitorListener(file.socket, Listening(self._routes, self._limits)))
 
     @property
     def ports(self) -> list[int]:
@@ -106,7 +108,7 @@ class HttpServer:
             self._selector.close()
             self._woken.close()
 
-    def _close_listener(self, listener: Listener) -> list[threading.Thread]:
+    def _close_listener(self, listener: MonitorListener) -> list[threading.Thread]:
         listener.endpoint.close()
         clients = listener.clients.copy()
         for client in clients:
@@ -118,12 +120,12 @@ class HttpServer:
         pace = Pace(self._limits.connections_a_second)
         while not self._closing.is_set():
             for key, _ in self._selector.select(self._until_next_refused()):
-                if isinstance(key.data, Listener):
+                if isinstance(key.data, MonitorListener):
                     self._closing.wait(pace.seconds())
                     self._accept(key.data)
             self._close_refused()
 
-    def _accept(self, listener: Listener) -> None:
+    def _accept(self, listener: MonitorListener) -> None:
         try:
             client, _ = listener.endpoint.accept()
         except BlockingIOError:  # the client left already
@@ -144,7 +146,7 @@ class HttpServer:
             del listener.clients[client]
             self._refuse(client)
 
-    def _serve(self, client: socket.socket, listener: Listener) -> None:
+    def _serve(self, client: socket.socket, listener: MonitorListener) -> None:
         try:
             Connection(client, listener.listening).serve()
         except OSError:

@@ -57,7 +57,7 @@ class ConfigReader:
         except RuntimeError as error:  # the system cannot start another thread
             self._results.put(ReadResult(before or {}, mistake=f"cannot be read: {error}"))
 
-    def take(self) -> ReadResult | None:
+    def pop_result(self) -> ReadResult | None:
         """Return the result once; None until there is one."""
         try:
             result = self._results.get_nowait()

@@ -19,7 +19,7 @@ from log_shipper.shipper.pipeline.disk_queue.options import QueueOptions
 from log_shipper.shipper.pipeline.disk_queue.queue import DiskQueue
 from log_shipper.shipper.pipeline.disk_queue.segments import LoadedSegments, ignore_frame, load
 from log_shipper.shipper.pipeline.disk_queue.store import SegmentStore
-from log_shipper.shipper.pipeline.disk_queue.watermarks import Marks, Watermarks
+from log_shipper.shipper.pipeline.disk_queue.watermarks import WatermarkLevels, Watermarks
 from log_shipper.shipper.pipeline.disk_queue.writer import SegmentWriter, WriterOptions
 
 logger = logging.getLogger(__name__)
@@ -76,7 +76,7 @@ class DiskQueues:
 
     def _writer(self, store: SegmentStore) -> SegmentWriter:
         config, monotonic = self._config, self._environment.clock.monotonic
-        marks = Marks(config.watermark.low, config.watermark.high, config.watermark.flood)
+        marks = WatermarkLevels(config.watermark.low, config.watermark.high, config.watermark.flood)
         options = WriterOptions(
             config.max_size,
             config.compression == "zstd",

@@ -33,7 +33,7 @@ class InputFactory:
         self.refused: dict[str, str] = {}  # errors of discovered inputs, by id
         self._common: object = None  # the configuration of all of them
         # The processors for all inputs are shared: a rate limit or cache applies to the whole agent.
-        self._shared: tuple[object, chain.Steps] = ((), chain.Steps())
+        self._shared: tuple[object, chain.ProcessorSteps] = ((), chain.ProcessorSteps())
 
     def build(self, config: ShipperConfig, discovered: Sequence[DiscoveredInput] = ()) -> list[AnyInput]:
         """Return the enabled inputs in order, and the discovered ones. Raises StartError without changing anything."""
@@ -69,7 +69,7 @@ class InputFactory:
         self,
         discovered: Sequence[DiscoveredInput],
         root: ShipperConfig,
-        shared: chain.Steps,
+        shared: chain.ProcessorSteps,
         known: dict[str, tuple[DiscoveredInput, AnyInput]],
     ) -> dict[str, tuple[DiscoveredInput, AnyInput]]:
         """Return the inputs that can be built. They are compared by identity, because thousands may be passed each
@@ -89,7 +89,7 @@ class InputFactory:
         return built
 
     def _make(
-        self, config: AnyConfig, root: ShipperConfig, shared: chain.Steps, metadata: Doc | None = None
+        self, config: AnyConfig, root: ShipperConfig, shared: chain.ProcessorSteps, metadata: Doc | None = None
     ) -> AnyInput:
         """Build an input. `metadata`: members of the events of a discovered one."""
         context = self._context

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from log_shipper.runtime.logs.files import SYSLOG, LocalSyslogHandler, LogFile, LogFileHandler
+from log_shipper.runtime.logs.files import SYSLOG, LocalSyslogHandler, LogFileHandler, RotatingFile
 from log_shipper.runtime.logs.folding_handler import FoldingHandler
 from log_shipper.runtime.logs.formatters import JsonFormatter, PlainFormatter, TextFormatter
 from log_shipper.runtime.logs.journal import StreamHandler
@@ -79,7 +79,7 @@ def _elsewhere(config: LoggingConfig, path_logs: str | None) -> list[logging.Han
 
 
 def _files(path: Path, config: LogFilesConfig) -> LogFileHandler:
-    file = LogFile(
+    file = RotatingFile(
         path,
         config.rotateeverybytes,
         config.keepfiles,

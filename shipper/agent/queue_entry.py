@@ -14,9 +14,9 @@ from log_shipper.shipper.agent.committed_positions import Stopped
 from log_shipper.shipper.agent.environment import QUEUE
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.inputs.staging import Staging
-from log_shipper.shipper.pipeline.disk_queue.content import Decoder, expanded
+from log_shipper.shipper.pipeline.disk_queue.content import BatchDecoder, expanded
 from log_shipper.shipper.pipeline.disk_queue.frames import Frame
-from log_shipper.shipper.pipeline.disk_queue.options import Positions, Progress
+from log_shipper.shipper.pipeline.disk_queue.options import QueuePositions, QueueProgress
 from log_shipper.shipper.pipeline.disk_queue.repeats import Repeats
 
 logger = logging.getLogger(__name__)
@@ -37,15 +37,15 @@ class QueueEntry:
         )
         self.progress = None if known is None else progress_of(known)
         self.repeats = Repeats(_values(self._state).get("ends", ""))
-        self._decoder = Decoder()
+        self._decoder = BatchDecoder()
         self._registrar = registrar
         self._clock = clock
 
-    def at(self, position: int) -> FileState:
+    def state_at(self, position: int) -> FileState:
         """Return the entry with this position."""
-        return self._with(replace(self.progress or Progress(), position=position))
+        return self._with(replace(self.progress or QueueProgress(), position=position))
 
-    def _with(self, progress: Progress) -> FileState:
+    def _with(self, progress: QueueProgress) -> FileState:
         values = {"delivered": progress.delivered, "written": progress.written, "ends": self.repeats.text}
         cursor = json.dumps(values, separators=(",", ":"))
         return replace(self._state, position=progress.position, cursor=cursor, updated=self._clock.time())
@@ -65,13 +65,13 @@ class QueueEntry:
 
         self.repeats.keep(position_of)
 
-    def note(self, progress: Progress) -> None:
+    def update(self, progress: QueueProgress) -> None:
         self.progress = progress
         self._registrar.note(self._with(progress))
 
-    def positions(self, staging: Staging | None) -> Positions:
-        stage = None if staging is None else staging.stage_for(self.at)
-        return Positions(self.note, lambda progress: self._registrar.save([self._with(progress)]), stage)
+    def positions(self, staging: Staging | None) -> QueuePositions:
+        stage = None if staging is None else staging.stage_for(self.state_at)
+        return QueuePositions(self.update, lambda progress: self._registrar.save([self._with(progress)]), stage)
 
     def save(self, stopping: Callable[[], bool]) -> None:
         """Write the entry to disk before anything is sent: entries unknown to the registry count as removed. Raises
@@ -88,10 +88,10 @@ def _values(state: FileState) -> dict[str, Any]:
     return values
 
 
-def progress_of(state: FileState) -> Progress:
+def progress_of(state: FileState) -> QueueProgress:
     """Return the queue's progress from its entry in the registry."""
     values = _values(state)
-    return Progress(state.position, values.get("delivered", 0), values.get("written", 0))
+    return QueueProgress(state.position, values.get("delivered", 0), values.get("written", 0))
 
 
 def has_undelivered(state: FileState) -> bool:

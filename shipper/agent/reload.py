@@ -95,7 +95,7 @@ class Reloader:
         """Start a check of the configuration if due, and apply the result of a finished one."""
         if not self._reader.pending:
             self._start_check()
-        result = self._reader.take()
+        result = self._reader.pop_result()
         if result is not None:
             self._contents = result.contents
             self._take(result)

@@ -15,7 +15,7 @@ from log_shipper.shipper.agent.environment import Environment
 from log_shipper.shipper.agent.loop import MAX_WAIT
 from log_shipper.shipper.agent.memory import FreedMemory, tune_interpreter
 from log_shipper.shipper.agent.progress import Progress
-from log_shipper.shipper.agent.service import Observed
+from log_shipper.shipper.agent.service import LoopFigures
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.inputs.base import SourceStatus
@@ -133,7 +133,7 @@ def run(
         tune_interpreter()
         progress = Progress(_progress_terminal(terminal, config, once=once), app.metrics, app.sources, clock)
         stack.callback(progress.close)
-        observed, freed = Observed(app.metrics, app.sources), FreedMemory(app.metrics, clock)
+        observed, freed = LoopFigures(app.metrics, app.sources), FreedMemory(app.metrics, clock)
         looks = (app.reloader.step, app.containers.step, app.summary.step, progress.step, freed.step)
         looks_at, wait = clock.monotonic(), MAX_WAIT
         while not ending.is_due and not app.loop.finished:

@@ -25,7 +25,7 @@ WAITING = "waiting for the positions committed in Kafka; nothing is read until t
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
+class LoopFigures:
     """The figures of the status line, read by the loop's thread."""
 
     metrics: Metrics
@@ -99,7 +99,7 @@ class Service:
         if not self._is_ready or self._is_stopping:
             self._notifier.extend(self._patience)
 
-    def step(self, observed: Observed) -> None:
+    def step(self, observed: LoopFigures) -> None:
         """Report life, and readiness after the first step, which has scanned all inputs."""
         now = self._clock.monotonic()
         if now < self._due:
@@ -147,7 +147,7 @@ class Service:
         self._status = status
         return [f"STATUS={status}"]
 
-    def _describe(self, observed: Observed, now: float) -> str:
+    def _describe(self, observed: LoopFigures, now: float) -> str:
         (since, before), acknowledged = self._sampled, observed.metrics.events_acked
         self._sampled = now, acknowledged
         rate = (acknowledged - before) / (now - since) if now > since else 0.0

@@ -21,7 +21,7 @@ class DiscoveredInput:
     metadata: Doc = field(default_factory=dict)
 
 
-class Files(Protocol):
+class DiscoveredFiles(Protocol):
     """The crawler's information about discovered inputs."""
 
     def unread(self, input_ids: Collection[str]) -> set[str]: ...
@@ -57,7 +57,7 @@ class Containers(Protocol):
     def problems(self) -> list[str]:
         """Return why inputs are currently not read. Callable from any thread."""
 
-    def connect(self, reloader: Reloading, files: Files | None, refused: Mapping[str, str]) -> None:
+    def connect(self, reloader: Reloading, files: DiscoveredFiles | None, refused: Mapping[str, str]) -> None:
         """Set the reader of the inputs, and which of the first ones it refused. `files`: None for standard input."""
 
     def step(self) -> None:
@@ -74,7 +74,7 @@ class NoContainers:
     def problems(self) -> list[str]:
         return []
 
-    def connect(self, reloader: Reloading, files: Files | None, refused: Mapping[str, str]) -> None: ...
+    def connect(self, reloader: Reloading, files: DiscoveredFiles | None, refused: Mapping[str, str]) -> None: ...
 
     def step(self) -> None: ...
 

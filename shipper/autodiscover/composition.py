@@ -6,10 +6,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Protocol
 
-from log_shipper.shipper.autodiscover.base import DiscoveredInput, Files, Reloading
+from log_shipper.shipper.autodiscover.base import DiscoveredFiles, DiscoveredInput, Reloading
 from log_shipper.shipper.autodiscover.configuring import Configurer
 from log_shipper.shipper.autodiscover.discoveries import Discoveries
-from log_shipper.shipper.autodiscover.reporter import Reporter
+from log_shipper.shipper.autodiscover.reporter import ContainerReporter
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.metrics import ContainerCounts
 from log_shipper.shipper.options.exactly_once import conflicts
@@ -44,7 +44,7 @@ class RunningProvider(Protocol):
 class ProviderContext:
     """Create a provider. `reporter` gets its findings; `path` is its path in the configuration."""
 
-    reporter: Reporter
+    reporter: ContainerReporter
     clock: Clock
     path: str
 
@@ -57,7 +57,7 @@ class Reader:
     """Reads discovered inputs (discoveries.Reading)."""
 
     reloader: Reloading
-    files: Files
+    files: DiscoveredFiles
 
     def discover(self, discovered: Sequence[DiscoveredInput]) -> Mapping[str, str]:
         return self.reloader.discover(discovered)
@@ -86,7 +86,7 @@ class Autodiscover:
         self._providers: list[RunningProvider] = []
         for index, provider in enumerate(config.autodiscover.providers):
             path = f"autodiscover.providers[{index}]"
-            reporter = Reporter(Configurer(provider, path), provider.cleanup_timeout, self.discoveries.report)
+            reporter = ContainerReporter(Configurer(provider, path), provider.cleanup_timeout, self.discoveries.report)
             running = make(provider, ProviderContext(reporter, clock, path))
             stack.callback(running.close)
             self._providers.append(running)
@@ -110,7 +110,7 @@ class Autodiscover:
     def problems(self) -> list[str]:
         return sorted(words for listed in self.discoveries.problems.copy().values() for words in tuple(listed))
 
-    def connect(self, reloader: Reloading, files: Files | None, refused: Mapping[str, str]) -> None:
+    def connect(self, reloader: Reloading, files: DiscoveredFiles | None, refused: Mapping[str, str]) -> None:
         """Set the reader of the inputs, and which of those from `start` it refused."""
         assert files is not None, "stdin must be the only input"
         self._reader = reader = Reader(reloader, files)

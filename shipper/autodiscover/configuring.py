@@ -13,7 +13,7 @@ from log_shipper.config.yaml.templates import LateVariables, Template
 from log_shipper.config.yaml.tree import Entry, ListNode, Node, Scalar, Section, as_list
 from log_shipper.config.yaml.walk import Walk
 from log_shipper.shipper.autodiscover.allowed_hints import allowed_input
-from log_shipper.shipper.autodiscover.containers import Container
+from log_shipper.shipper.autodiscover.containers import DiscoveredContainer
 from log_shipper.shipper.autodiscover.hints import Hint, HintNodes, HintSet, hints_of
 from log_shipper.shipper.options.conditions import ConditionConfig
 from log_shipper.shipper.options.feeds import FeedConfig
@@ -56,7 +56,7 @@ class Configurer:
         self._templates = [(_condition(template.condition), template.config) for template in provider.templates]
         self._appenders = [(_condition(appender.condition), appender.config) for appender in provider.appenders]
 
-    def configure(self, container: Container) -> Configured:
+    def configure(self, container: DiscoveredContainer) -> Configured:
         """Return the inputs of a container."""
         made = Configured()
         matching = [config for condition, config in self._templates if _is_met(condition, container)]
@@ -68,7 +68,7 @@ class Configurer:
             self._by_hints(container, made)
         return made
 
-    def _by_hints(self, container: Container, made: Configured) -> None:
+    def _by_hints(self, container: DiscoveredContainer, made: Configured) -> None:
         hints = hints_of(container.annotations, container.name, self._prefix)
         if hints.enabled is False or (hints.enabled is None and not self._is_default_enabled):
             return
@@ -81,7 +81,7 @@ class Configurer:
         if len(made.inputs) > 1:
             made.shares = {config.id for config in made.inputs}
 
-    def _by_raw(self, container: Container, hint: Hint, nodes: HintNodes, made: Configured) -> bool:
+    def _by_raw(self, container: DiscoveredContainer, hint: Hint, nodes: HintNodes, made: Configured) -> bool:
         """Return True if the hint `raw` decides. Invalid JSON has no effect, as in Filebeat."""
         try:
             sections = nodes.raw(hint)
@@ -105,7 +105,7 @@ class Configurer:
         made.warnings += [f"{hint.place}: {words}; left out" for words in refusals]
         return bool(made.inputs or made.refused)
 
-    def _by_set(self, container: Container, hint_set: HintSet, nodes: HintNodes, made: Configured) -> None:
+    def _by_set(self, container: DiscoveredContainer, hint_set: HintSet, nodes: HintNodes, made: Configured) -> None:
         default = self._default
         section = _todays(default.section, default, made)
         section = replace(section, entries=tuple(entry for entry in section.entries if entry.key != "enabled"))
@@ -117,7 +117,7 @@ class Configurer:
             return
         self._add(container, default.with_section(with_options(section, options)), made)
 
-    def _add(self, container: Container, template: Template, made: Configured) -> None:
+    def _add(self, container: DiscoveredContainer, template: Template, made: Configured) -> None:
         """Read a template for the container, with the additions of the appenders."""
         for condition, appended in self._appenders:
             if _is_met(condition, container):
@@ -194,7 +194,7 @@ def _fault(config: InputConfig) -> str:
     return ""
 
 
-def _fault_of_paths(config: InputConfig, container: Container) -> str:
+def _fault_of_paths(config: InputConfig, container: DiscoveredContainer) -> str:
     """Return why an annotation may not read these files: it must not lead to other files of the host, and a file in a
     volume may be a link to one.
     """
@@ -222,5 +222,5 @@ def _condition(config: ConditionConfig | None) -> Condition | None:
     return None if config is None else conditions.build(config)
 
 
-def _is_met(condition: Condition | None, container: Container) -> bool:
+def _is_met(condition: Condition | None, container: DiscoveredContainer) -> bool:
     return condition is None or conditions.meets(condition, lambda path: container.value(".".join(path)))

@@ -8,7 +8,7 @@ from log_shipper.shipper.event import Doc
 
 
 @dataclass(frozen=True, slots=True)
-class Container:
+class DiscoveredContainer:
     """One life of a container: a restart creates another.
 
         `key` identifies it among all providers, `label` names it in messages. `data`, nested, is for conditions and

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from log_shipper.shipper.autodiscover.base import DiscoveredInput
 from log_shipper.shipper.autodiscover.configuring import Configured
-from log_shipper.shipper.autodiscover.containers import Container
+from log_shipper.shipper.autodiscover.containers import DiscoveredContainer
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.metrics import ContainerCounts
 from log_shipper.shipper.options.inputs import InputConfig
@@ -40,11 +40,11 @@ class Reading(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ContainerReport:
     """A container's new state: its current description and inputs, or None if it has ended."""
 
     key: str
-    container: Container | None = None
+    container: DiscoveredContainer | None = None
     made: Configured = field(default_factory=Configured)
     cleanup_timeout: float = 0.0
 
@@ -53,7 +53,7 @@ class Report:
 class _Life:
     """An input of containers; `ended_at`: monotonic time."""
 
-    container: Container
+    container: DiscoveredContainer
     made: Configured
     cleanup_timeout: float
     ended_at: float = NEVER
@@ -68,7 +68,7 @@ class Discoveries:
         self._fault_of = fault_of
         self._clock = clock
         self._wake = wake
-        self._reports: deque[Report] = deque()
+        self._reports: deque[ContainerReport] = deque()
         self._lives: dict[str, _Life] = {}
         self._inputs: dict[str, DiscoveredInput] = {}  # by id
         self._users: dict[str, set[str]] = {}  # of each input: the containers that have it
@@ -78,7 +78,7 @@ class Discoveries:
         self.counts = ContainerCounts()
         self.problems: dict[str, list[str]] = {}  # of existing containers, by key
 
-    def report(self, report: Report) -> None:
+    def report(self, report: ContainerReport) -> None:
         self._reports.append(report)
         self._wake()
 
@@ -128,7 +128,7 @@ class Discoveries:
             self._take(self._reports.popleft())
         self._count()
 
-    def _take(self, report: Report) -> None:
+    def _take(self, report: ContainerReport) -> None:
         self.counts.events += 1
         life = self._lives.get(report.key)
         if report.container is not None:
@@ -155,13 +155,13 @@ class Discoveries:
         if before is not None:
             self._leave(container.key, set(before.input_ids) - set(life.input_ids))
 
-    def _refuse(self, container: Container, words: str, *, is_known: bool = False) -> None:
+    def _refuse(self, container: DiscoveredContainer, words: str, *, is_known: bool = False) -> None:
         self.problems.setdefault(container.key, []).append(f"{container.label}: {words}")
         if not is_known:
             self.counts.refused += 1
             logger.error("%s: not read: %s", container.label, words)
 
-    def _add(self, config: InputConfig, container: Container) -> str:
+    def _add(self, config: InputConfig, container: DiscoveredContainer) -> str:
         """Assign an input to the container, and return its id; nothing if it is refused."""
         fault = self._fault_of(config)
         if fault:
@@ -181,7 +181,7 @@ class Discoveries:
         users.add(container.key)
         return config.id
 
-    def _is_taken(self, config: InputConfig, container: Container) -> bool:
+    def _is_taken(self, config: InputConfig, container: DiscoveredContainer) -> bool:
         """Return True if another container has a different input with this id."""
         known = self._inputs.get(config.id)
         return known is not None and known.config != config and not self._users[config.id] <= {container.key}

@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from typing import Any
 
-from log_shipper.shipper.autodiscover.containers import Container
-from log_shipper.shipper.autodiscover.reporter import Reporter
+from log_shipper.shipper.autodiscover.containers import DiscoveredContainer
+from log_shipper.shipper.autodiscover.reporter import ContainerReporter
 from log_shipper.shipper.docker.containers import SHORT_ID, DockerContainer
-from log_shipper.shipper.docker.watcher import Listener, Watcher
+from log_shipper.shipper.docker.watcher import ContainerListener, Watcher
 from log_shipper.shipper.event import Doc
 
 
-def container_of(docker: DockerContainer, labelled: Callable[[dict[str, str]], Doc]) -> Container:
+def container_of(docker: DockerContainer, labelled: Callable[[dict[str, str]], Doc]) -> DiscoveredContainer:
     """Return the description of a container. `labelled` turns its labels into members of events."""
     labels = dict(docker.labels)
     data: dict[str, Any] = {
@@ -24,7 +24,7 @@ def container_of(docker: DockerContainer, labelled: Callable[[dict[str, str]], D
     container: Doc = {"id": docker.id, "name": docker.name, "image": {"name": docker.image}}
     if labels:
         container["labels"] = labelled(labels)
-    return Container(
+    return DiscoveredContainer(
         key=docker.id,
         label=f"container {docker.name or docker.id[:SHORT_ID]}",
         id=docker.id,
@@ -40,7 +40,10 @@ class DockerContainers:
     """Reports running containers (docker.watcher.Listener)."""
 
     def __init__(
-        self, reporter: Reporter, labelled: Callable[[dict[str, str]], Doc], make: Callable[[Listener], Watcher]
+        self,
+        reporter: ContainerReporter,
+        labelled: Callable[[dict[str, str]], Doc],
+        make: Callable[[ContainerListener], Watcher],
     ) -> None:
         self._reporter = reporter
         self._labelled = labelled

@@ -4,8 +4,8 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from log_shipper.shipper.autodiscover.containers import Container
-from log_shipper.shipper.autodiscover.reporter import Reporter
+from log_shipper.shipper.autodiscover.containers import DiscoveredContainer
+from log_shipper.shipper.autodiscover.reporter import ContainerReporter
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.kubernetes import objects
 from log_shipper.shipper.kubernetes.cache import Change
@@ -15,7 +15,9 @@ from log_shipper.shipper.kubernetes.watcher import ClusterWatcher
 FieldsOf = Callable[[Pod, Named | None, Node | None], Doc]  # the members of `kubernetes`
 
 
-def containers_of(pod: Pod, namespace: Named | None, node: Node | None, fields_of: FieldsOf) -> Iterator[Container]:
+def containers_of(
+    pod: Pod, namespace: Named | None, node: Node | None, fields_of: FieldsOf
+) -> Iterator[DiscoveredContainer]:
     """Yield the created containers of a pod, including init and ephemeral ones."""
     fields = fields_of(pod, namespace, node)
     inherited = namespace.annotations if namespace is not None else {}
@@ -35,7 +37,7 @@ def containers_of(pod: Pod, namespace: Named | None, node: Node | None, fields_o
             "container": known,
             **_network(pod, item),
         }
-        yield Container(
+        yield DiscoveredContainer(
             key=f"{pod.uid}.{item.name}.{item.id}",
             label=f"pod {pod.namespace}/{pod.name}, container {item.name}",
             id=item.id,
@@ -62,7 +64,7 @@ class PodProvider:
     """Reports pods. `watcher` belongs to this provider. Its threads call, one at a time."""
 
     def __init__(
-        self, reporter: Reporter, fields_of: FieldsOf, make: Callable[[Callable[[], None]], ClusterWatcher]
+        self, reporter: ContainerReporter, fields_of: FieldsOf, make: Callable[[Callable[[], None]], ClusterWatcher]
     ) -> None:
         """Create the provider; `make` returns a watcher that calls back after each change of a namespace or node."""
         self._reporter = reporter

@@ -38,7 +38,7 @@ def _pods(provider: KubernetesProvider, context: ProviderContext) -> RunningProv
     )
     fields = PodFields(provider, resources)
     return PodProvider(
-        context.reporter, fields.of, lambda changed: ClusterWatcher(scope, access, context.clock, changed)
+        context.reporter, fields.build, lambda changed: ClusterWatcher(scope, access, context.clock, changed)
     )
 
 

@@ -5,28 +5,28 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from log_shipper.shipper.autodiscover.configuring import Configured, Configurer
-from log_shipper.shipper.autodiscover.containers import Container
-from log_shipper.shipper.autodiscover.discoveries import Report
+from log_shipper.shipper.autodiscover.containers import DiscoveredContainer
+from log_shipper.shipper.autodiscover.discoveries import ContainerReport
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class Reporter:
+class ContainerReporter:
     """Used by one thread of the provider, which computes a container's inputs instead of the reading thread."""
 
     configurer: Configurer
     cleanup_timeout: float
-    report: Callable[[Report], None]
-    _present: dict[str, Container] = field(default_factory=dict)
+    report: Callable[[ContainerReport], None]
+    _present: dict[str, DiscoveredContainer] = field(default_factory=dict)
 
-    def present(self, container: Container) -> None:
+    def present(self, container: DiscoveredContainer) -> None:
         """Report an existing container if it is new or has changed."""
         if self._present.get(container.key) != container:
             self._present[container.key] = container
-            self.report(Report(container.key, container, self._configured(container), self.cleanup_timeout))
+            self.report(ContainerReport(container.key, container, self._configured(container), self.cleanup_timeout))
 
-    def _configured(self, container: Container) -> Configured:
+    def _configured(self, container: DiscoveredContainer) -> Configured:
         try:
             return self.configurer.configure(container)
         except Exception as error:
@@ -36,7 +36,7 @@ class Reporter:
     def ended(self, key: str) -> None:
         """Report once that a container has ended."""
         if self._present.pop(key, None) is not None:
-            self.report(Report(key))
+            self.report(ContainerReport(key))
 
     def is_present(self, key: str) -> bool:
         """Return True if a container was reported, but not its end."""

@@ -102,7 +102,7 @@ def _test_pipeline(options: argparse.Namespace) -> int:
     if sys.stdin.isatty():
         sys.stderr.write("enter lines, then Ctrl-D; or use a file, as in: < app.log\n")
     preview = Preview(config, config_input, context, options.path, whole=options.whole)
-    for line in preview.of(sys.stdin.buffer.read()):
+    for line in preview.render(sys.stdin.buffer.read()):
         print(line)  # noqa: T201
     return 0
 

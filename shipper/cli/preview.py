@@ -73,7 +73,7 @@ class Preview:
         self._path = path
         self._whole = whole
 
-    def of(self, content: bytes) -> Iterator[str]:
+    def render(self, content: bytes) -> Iterator[str]:
         """Yield the lines to print. Raises StartError for processors that do not work in a preview."""
         stages = list(self._stages())
         results = {len(stages) - 1: self._run(stages[-1], content)}

@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 
 from log_shipper.runtime.http import FAILURES, Connection, Place, TooLarge
 from log_shipper.shipper.clock import Clock
-from log_shipper.shipper.docker.containers import ContainerEvent, DockerContainer, event_of, listed
+from log_shipper.shipper.docker.containers import ContainerEvent, DockerContainer, event_of, parse_listed
 from log_shipper.shipper.errors import ShipperError
 
 ANSWER_SECONDS = 10.0  # for a whole response
@@ -55,7 +55,7 @@ class DockerClient:
             raise DockerError(
                 f"Docker at {self.place}: the response is no list of containers. The server there is not Docker"
             )
-        containers = [container for entry in document if (container := listed(entry)) is not None]
+        containers = [container for entry in document if (container := parse_listed(entry)) is not None]
         return [container for container in containers if identity in ("", container.id)]
 
     def events(self, since: float | str) -> EventStream:

@@ -40,7 +40,7 @@ class ContainerEvent:
     container: DockerContainer
 
 
-def listed(document: Any) -> DockerContainer | None:
+def parse_listed(document: Any) -> DockerContainer | None:
     """Return a container from `GET /containers/json`; None if it has no id."""
     entry = object_of(document)
     identity = entry.get("Id")
@@ -87,4 +87,4 @@ def _ports(entries: Any) -> list[Port]:
         private, public = entry.get("PrivatePort"), entry.get("PublicPort")
         if isinstance(private, int):
             ports.append(Port(private, public if isinstance(public, int) else 0, text_of(entry.get("Type"))))
-    return sorted(set(ports))  # a port published for IPv4 and IPv6 is listed twice
+    return sorted(set(ports))  # a port published for IPv4 and IPv6 is parse_listed twice

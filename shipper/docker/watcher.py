@@ -26,7 +26,7 @@ BACKOFF = Backoff(1.0, 30.0)
 NEVER = float("inf")
 
 
-class Listener(Protocol):
+class ContainerListener(Protocol):
     """Gets changes of containers on the watcher's thread: must not block for long or raise."""
 
     def started(self, container: DockerContainer) -> None:
@@ -82,7 +82,7 @@ class Watcher:
         client: DockerClient,
         clock: Clock,
         cleanup_timeout: float = 60.0,
-        listener: Listener | None = None,
+        listener: ContainerListener | None = None,
         backoff: Backoff = BACKOFF,
     ) -> None:
         self._clock = clock
@@ -136,7 +136,7 @@ class Following:
     """The thread's work: `run`, a sequence of `step`s."""
 
     def __init__(
-        self, client: DockerClient, clock: Clock, state: _State, listener: Listener, cleanup_timeout: float
+        self, client: DockerClient, clock: Clock, state: _State, listener: ContainerListener, cleanup_timeout: float
     ) -> None:
         self._client = client
         self._clock = clock

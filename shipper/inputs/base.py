@@ -69,7 +69,7 @@ class SourceStatus:
     problems: Mapping[str, str]
 
     @classmethod
-    def together(cls, several: "Sequence[SourceStatus]") -> "SourceStatus":
+    def combine(cls, several: "Sequence[SourceStatus]") -> "SourceStatus":
         return cls(
             files_open=sum(status.files_open for status in several),
             reading=sum(status.reading for status in several),

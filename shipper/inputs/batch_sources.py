@@ -22,7 +22,7 @@ HANDOVER_RETRY = 0.1  # seconds; while a feed is ending that may hold a resource
 MakeFeed = Callable[[FeedInput], BatchSource]
 
 
-class Files(BatchSource, Protocol):
+class FileSource(BatchSource, Protocol):
     """The crawler, or standard input."""
 
     def observe(self) -> Observation:
@@ -64,7 +64,7 @@ class BatchSources:
     agent; a failed reload changes nothing."""
 
     def __init__(
-        self, files: Files, feed_inputs: Sequence[FeedInput], maker: Callable[[], MakeFeed], clock: Clock
+        self, files: FileSource, feed_inputs: Sequence[FeedInput], maker: Callable[[], MakeFeed], clock: Clock
     ) -> None:
         """Take the sources. `maker` is called once a feed is configured. Raises StartError."""
         self.files = files
@@ -107,12 +107,12 @@ class BatchSources:
         return max(min([wait, *(retry - self._clock.monotonic() for retry in retries)]), 0.0)
 
     def status(self) -> SourceStatus:
-        return SourceStatus.together([self.files.status(), *map(_together, self._running.values())])
+        return SourceStatus.combine([self.files.status(), *map(_together, self._running.values())])
 
     def observe(self) -> Observation:
         """Return the figures of all sources for the monitor. Any thread may call it."""
         statuses = {input_id: _together(running) for input_id, running in self._running.copy().items()}
-        return Observation.together([self.files.observe(), _observation(statuses)])
+        return Observation.combine([self.files.observe(), _observation(statuses)])
 
     def replace_feeds(self, feed_inputs: Sequence[FeedInput]) -> None:
         """Read these feeds from now on. One whose input is the same object is left alone. A changed one is drained
@@ -193,7 +193,7 @@ class BatchSources:
 
 
 def _together(running: _Running) -> SourceStatus:
-    status = SourceStatus.together([feed.status() for feed in running.feeds])
+    status = SourceStatus.combine([feed.status() for feed in running.feeds])
     name = running.feed_input.id if running.feed_input is not None else ""
     return replace(status, problems={**status.problems, name: running.problem}) if running.problem else status
 

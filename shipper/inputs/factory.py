@@ -14,7 +14,7 @@ def maker(context: SourceContext, wake: LoopWake) -> Callable[[FeedInput], Batch
     entries = FeedEntries(context.registrar)
 
     def make_feed(feed_input: FeedInput) -> BatchSource:
-        return make(replace(feed_input, note=entries.note), context, entries.entries_of(feed_input.id), wake)
+        return make(replace(feed_input, note=entries.save), context, entries.entries_of(feed_input.id), wake)
 
     return make_feed
 
@@ -57,7 +57,7 @@ class FeedEntries:
     def entries_of(self, input_id: str) -> list[FileState]:
         return [state for state in self._states.values() if state.input == input_id]
 
-    def note(self, state: FileState) -> None:
+    def save(self, state: FileState) -> None:
         """Save the entry, for the next feed of the input too."""
         self._states[state.id] = state
         self._registrar.note(state)

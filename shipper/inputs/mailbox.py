@@ -57,7 +57,7 @@ class Mailbox(Generic[Item]):
         """Return the next item without taking it."""
         return self._items[0][0] if self._items else None
 
-    def take(self) -> Item | None:
+    def pop(self) -> Item | None:
         if not self._items:
             return None
         item, cost = self._items.popleft()
@@ -72,4 +72,4 @@ class Mailbox(Generic[Item]):
     def clear(self) -> None:
         """Drop the waiting items. Nothing may be taken meanwhile."""
         while self._items:
-            self.take()
+            self.pop()

@@ -26,7 +26,7 @@ class Observation:
     reads: int = 0
 
     @classmethod
-    def together(cls, several: "Sequence[Observation]") -> "Observation":
+    def combine(cls, several: "Sequence[Observation]") -> "Observation":
         open_of_input: Counter[str] = Counter()
         for observation in several:
             open_of_input.update(observation.open_of_input)

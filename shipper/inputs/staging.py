@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from log_shipper.registry import entry
 from log_shipper.registry.state import FileState
 from log_shipper.shipper.event import Batch, always_false
-from log_shipper.shipper.pipeline.acks import Ledger, Node, Stage
+from log_shipper.shipper.pipeline.acks import Ledger, OpenBatch, Stage
 
 SEND_TIMEOUT = 10.0  # seconds
 
@@ -52,7 +52,7 @@ MakeStage = Callable[[StateAt], Stage]
 class StagedPositions:
     """The positions of a transaction. Used by the reading thread only, except `add_offsets`."""
 
-    def __init__(self, staged: Mapping[Ledger, tuple[list[Node], StateAt]]) -> None:
+    def __init__(self, staged: Mapping[Ledger, tuple[list[OpenBatch], StateAt]]) -> None:
         self._staged = dict(staged)
         self.offsets: dict[Ledger, GroupOffset] = {}  # replaced as a whole: another thread reads it
         self.entries: dict[str, bytes] = {}  # the registry's entries, by file id
@@ -92,13 +92,13 @@ class Staging:
 
     def __init__(self) -> None:
         self.has_groups = False
-        self._staged: dict[Ledger, tuple[list[Node], StateAt]] | None = None  # while batches are resolved for it
+        self._staged: dict[Ledger, tuple[list[OpenBatch], StateAt]] | None = None  # while batches are resolved for it
 
     def stage_for(self, state_at: StateAt) -> Stage:
         """Return the stage of a ledger. `state_at` returns the file's state, or the group's offset, at a position; None
         if there is no entry."""
 
-        def takes(ledger: Ledger, node: Node) -> bool:
+        def takes(ledger: Ledger, node: OpenBatch) -> bool:
             if self._staged is not None:
                 self._staged.setdefault(ledger, ([], state_at))[0].append(node)
             return self._staged is not None

@@ -19,9 +19,9 @@ from log_shipper.runtime.logs.folding import EACH
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.inputs.base import SourceContext, SourceStatus
-from log_shipper.shipper.inputs.files.discovery.problems import Problems
+from log_shipper.shipper.inputs.files.discovery.problems import FileProblems
 from log_shipper.shipper.inputs.files.discovery.spec import FileKey
-from log_shipper.shipper.inputs.files.identity.prefix import Trail
+from log_shipper.shipper.inputs.files.identity.prefix import ProofTrail
 from log_shipper.shipper.inputs.files.reading.batch_reader import BatchReader, ReadError, ReadHooks
 from log_shipper.shipper.inputs.files.reading.factory import Input
 from log_shipper.shipper.inputs.files.reading.harvester import Harvester
@@ -61,7 +61,7 @@ class StreamContent:
     def ends_before(self, length: int) -> bool:
         return False
 
-    def reader(self, offset: int, cuts: tuple[int, ...], trail: Trail, fd: int | None = None) -> Stream:
+    def reader(self, offset: int, cuts: tuple[int, ...], trail: ProofTrail, fd: int | None = None) -> Stream:
         return Stream(self.fd)
 
 
@@ -126,7 +126,7 @@ class StdinSource:
         self._harvester = harvester
         self._watcher = watcher
         self._metrics = metrics
-        self._problems = Problems()
+        self._problems = FileProblems()
         self._scheduler = Scheduler(watcher, clock, READ_INTERVAL)
         pending = PendingBytes(pending_bytes, metrics, clock)
         running = {harvester.key: harvester}

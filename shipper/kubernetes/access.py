@@ -29,7 +29,7 @@ class Pem:
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class ApiAccess:
     """The access. `base` is the path prefix of the server, without a trailing slash. `source` names its origin in
     messages. Without `authorities`, the system's CAs are trusted. `namespace` is the agent's own.
     """

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from log_shipper.config.yaml.files import read_text
-from log_shipper.shipper.kubernetes.access import Access as Access  # callers of find_access import it from here
+from log_shipper.shipper.kubernetes.access import ApiAccess as ApiAccess  # callers of find_access import it from here
 from log_shipper.shipper.kubernetes.access import NoAccess as NoAccess
 from log_shipper.shipper.kubernetes.access import Pem
 
@@ -14,7 +14,7 @@ SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 def find_access(
     kube_config: str = "", environment: Mapping[str, str] = os.environ, account: Path = SERVICE_ACCOUNT
-) -> Access:
+) -> ApiAccess:
     """Return the access by this kubeconfig, or by that of KUBECONFIG, or by the pod's service account. Raises NoAccess,
     and StartError for an unusable kubeconfig.
     """
@@ -34,7 +34,7 @@ def find_access(
         raise NoAccess(f"the pod has no service account: {token} is missing; set automountServiceAccountToken: true")
     if not port.isdecimal():
         raise NoAccess(f"KUBERNETES_SERVICE_PORT is not a port: {port!r}")
-    return Access(
+    return ApiAccess(
         host=host,
         port=int(port),
         source="the pod's service account",

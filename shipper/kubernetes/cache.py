@@ -67,7 +67,7 @@ class Objects(Generic[Kept]):
     def get(self, name: str) -> Kept | None:
         return self._objects.get(name)
 
-    def put(self, item: Kept) -> None:
+    def store(self, item: Kept) -> None:
         self._sweep()
         self._deleted.discard(item.name)
         self._objects[item.name] = item
@@ -78,7 +78,7 @@ class Objects(Generic[Kept]):
         if item.name in self._objects:
             self._deleted.add(item.name)
 
-    def listed(self, items: list[Kept]) -> None:
+    def replace_all(self, items: list[Kept]) -> None:
         for name in self._objects.keys() - {item.name for item in items}:
             self._deleted.add(name)
         for item in items:
@@ -107,14 +107,14 @@ class Pods:
     def __len__(self) -> int:
         return len(self._pods)
 
-    def of_uid(self, uid: str) -> Pod | None:
+    def get_by_uid(self, uid: str) -> Pod | None:
         return self._pods.get(uid) or self._by_static_uid.get(uid)
 
-    def named(self, namespace: str, name: str) -> Pod | None:
+    def get_by_name(self, namespace: str, name: str) -> Pod | None:
         """Return the newest pod of this name: pods of a StatefulSet reuse names."""
         return self._by_name.get((namespace, name))
 
-    def of_container(self, identity: str) -> Pod | None:
+    def get_by_container(self, identity: str) -> Pod | None:
         return self._by_container.get(identity)
 
     def listen(self, listener: Listener) -> Callable[[], None]:
@@ -132,7 +132,7 @@ class Pods:
         with self._lock:
             self._listeners.remove(listener)
 
-    def put(self, item: Pod) -> None:
+    def store(self, item: Pod) -> None:
         with self._lock:
             self._put(item)
             self._sweep()
@@ -142,7 +142,7 @@ class Pods:
             self._delete(item.uid, item)
             self._sweep()
 
-    def listed(self, items: list[Pod]) -> None:
+    def replace_all(self, items: list[Pod]) -> None:
         with self._lock:
             for uid in self._pods.keys() - {item.uid for item in items}:
                 self._delete(uid, self._pods[uid])

@@ -18,7 +18,7 @@ from log_shipper import VERSION
 from log_shipper.runtime.http import FAILURES, Connection, TooLarge
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.event import Doc
-from log_shipper.shipper.kubernetes.access import Access
+from log_shipper.shipper.kubernetes.access import ApiAccess
 from log_shipper.shipper.kubernetes.api_error import ApiError, Kind
 
 MAX_ERROR_LENGTH = 500  # characters of the server's error message
@@ -30,7 +30,7 @@ _NO_PARAMETERS: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RequestLimits:
     """Limits. `timeout`: seconds for a connection, and between two parts of a response; `max_seconds`: for a whole
     response. `answer` and `event` are bytes; etcd refuses objects above 1.5 MiB.
     """
@@ -41,13 +41,13 @@ class Limits:
     event: int = 8 * 1024**2
 
 
-LIMITS = Limits()
+LIMITS = RequestLimits()
 
 
 class Client:
     """A client, used by one thread, except `interrupt`."""
 
-    def __init__(self, access: Access, clock: Clock, limits: Limits = LIMITS) -> None:
+    def __init__(self, access: ApiAccess, clock: Clock, limits: RequestLimits = LIMITS) -> None:
         self._access = access
         self._clock = clock
         self._limits = limits

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from log_shipper.shipper.clock import Clock
-from log_shipper.shipper.kubernetes.access import Access
+from log_shipper.shipper.kubernetes.access import ApiAccess
 from log_shipper.shipper.kubernetes.objects import Named, Node, Pod
 from log_shipper.shipper.kubernetes.resource_watch import WatchCounts
 from log_shipper.shipper.kubernetes.watcher import ClusterWatcher, WatchScope
@@ -37,7 +37,7 @@ class Cluster:
         weakref.finalize(self, watcher.close, 0.0)
 
     @classmethod
-    def open(cls, access: Access, scope: WatchScope, clock: Clock, wake: Callable[[], None]) -> Cluster:
+    def open(cls, access: ApiAccess, scope: WatchScope, clock: Clock, wake: Callable[[], None]) -> Cluster:
         """Start watching. `wake` is called after an awaited change."""
         waking = Waking(wake)
         watcher = ClusterWatcher(scope, access, clock, waking)
@@ -49,8 +49,8 @@ class Cluster:
         overrides the name: pods of a StatefulSet reuse names.
         """
         pods = self._watcher.pods
-        pod = (uid and pods.of_uid(uid)) or (container and pods.of_container(container)) or None
-        return pods.named(*name) if pod is None and not uid and all(name) else pod
+        pod = (uid and pods.get_by_uid(uid)) or (container and pods.get_by_container(container)) or None
+        return pods.get_by_name(*name) if pod is None and not uid and all(name) else pod
 
     def namespace(self, name: str) -> Named | None:
         return self._watcher.namespaces.get(name)

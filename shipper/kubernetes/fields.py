@@ -19,7 +19,7 @@ class PodFields:
         self._labels = labels
         self._resources = resources
 
-    def of(self, pod: Pod, namespace: Named | None, node: Node | None) -> Doc:
+    def build(self, pod: Pod, namespace: Named | None, node: Node | None) -> Doc:
         """Return the members of `kubernetes`; `namespace` and `node` are the pod's, if known."""
         resources = self._resources
         members: Doc = {"pod": present(name=pod.name, uid=pod.uid, ip=pod.ip), "namespace": pod.namespace}

@@ -17,7 +17,7 @@ from log_shipper.config.text.secrets import without_passwords
 from log_shipper.config.yaml.files import read_plain
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.formats.json_documents import object_of, objects_of
-from log_shipper.shipper.kubernetes.access import Access, Pem
+from log_shipper.shipper.kubernetes.access import ApiAccess, Pem
 
 _REFUSED_OF_USER = {
     "exec": "uses an exec plug-in for authentication, which is not supported",
@@ -28,7 +28,7 @@ _REFUSED_OF_USER = {
 _INSTEAD = "use a service account token (token or tokenFile), or a client certificate"
 
 
-def read_kubeconfig(path: Path) -> Access:
+def read_kubeconfig(path: Path) -> ApiAccess:
     """Read the kubeconfig. Raises StartError."""
     source = f"kubeconfig {path}"
     try:
@@ -74,7 +74,7 @@ class _Files:
             raise StartError(f"{self.source}: {key}-data is not base64-encoded PEM") from error
 
 
-def _access(files: _Files, cluster: Mapping[str, Any], user: Mapping[str, Any]) -> Access:
+def _access(files: _Files, cluster: Mapping[str, Any], user: Mapping[str, Any]) -> ApiAccess:
     for key, why in _REFUSED_OF_USER.items():
         if user.get(key):
             plugin = object_of(user[key])
@@ -92,7 +92,7 @@ def _access(files: _Files, cluster: Mapping[str, Any], user: Mapping[str, Any]) 
         shown = without_passwords(str(cluster.get("server")))
         raise StartError(f"{files.source}: server is not a URL: {shown!r}; write https://host:6443")
     is_secure = server.scheme == "https"
-    access = Access(
+    access = ApiAccess(
         host=server.hostname,
         port=port or (443 if is_secure else 80),
         source=files.source,

@@ -53,7 +53,7 @@ class WatchCounts:
     errors: dict[str, int] = field(default_factory=dict)  # by ApiError.kind
 
     @classmethod
-    def together(cls, several: "list[WatchCounts]") -> "WatchCounts":
+    def combine(cls, several: "list[WatchCounts]") -> "WatchCounts":
         total = cls()
         for counts in several:
             total.lists += counts.lists
@@ -91,12 +91,12 @@ Kept = TypeVar("Kept", bound=Named)
 class Keeper(Protocol[Kept]):
     """Stores the objects. Called only by the watch's thread."""
 
-    def put(self, item: Kept) -> None:
+    def store(self, item: Kept) -> None:
         """Store a new or changed object."""
 
     def delete(self, item: Kept) -> None: ...
 
-    def listed(self, items: list[Kept]) -> None:
+    def replace_all(self, items: list[Kept]) -> None:
         """Store these objects, which are all that exist, and delete the others."""
 
 
@@ -180,7 +180,7 @@ class ResourceWatch(Generic[Kept]):
                 break
             parameters = {**parameters, "continue": str(metadata["continue"])}
             parameters.pop("resourceVersion", None)  # the token contains it
-        self._keeper.listed(items)
+        self._keeper.replace_all(items)
         self.counts.lists += 1
         self._version = str(metadata.get("resourceVersion") or "")
         self._from_memory, self.is_listed = False, True
@@ -223,7 +223,7 @@ class ResourceWatch(Generic[Kept]):
     def _take(self, kind: Any, document: Doc) -> None:
         item = self._read(document)
         if kind in ("ADDED", "MODIFIED"):
-            self._keeper.put(item)
+            self._keeper.store(item)
         elif kind == "DELETED":
             self._keeper.delete(item)
         if kind != "BOOKMARK":

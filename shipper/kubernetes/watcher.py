@@ -11,10 +11,10 @@ from typing import Any
 from urllib.parse import quote
 
 from log_shipper.shipper.clock import Clock
-from log_shipper.shipper.kubernetes.access import Access
+from log_shipper.shipper.kubernetes.access import ApiAccess
 from log_shipper.shipper.kubernetes.api_error import ApiError
 from log_shipper.shipper.kubernetes.cache import Listener, Objects, Pods
-from log_shipper.shipper.kubernetes.client import Client, Limits
+from log_shipper.shipper.kubernetes.client import Client, RequestLimits
 from log_shipper.shipper.kubernetes.jobs import CronJobs
 from log_shipper.shipper.kubernetes.objects import Named, Node, namespace_of, node_of, pod_of
 from log_shipper.shipper.kubernetes.resource_watch import Copying, Resource, ResourceWatch, WatchCounts, everything
@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 MAX_JOIN_SECONDS = 1.0  # seconds, and so below
 MAX_REFUSED_START = 5.0  # within which a server that has just started loads its roles
 PAUSE_AFTER_DEFECT = 60.0
-FOR_ONE_OBJECT = Limits(timeout=5.0, max_seconds=10.0)  # all pods wait for it meanwhile
+FOR_ONE_OBJECT = RequestLimits(timeout=5.0, max_seconds=10.0)  # all pods wait for it meanwhile
 AnyWatch = ResourceWatch[Any]
 
 
@@ -94,7 +94,7 @@ class ClusterWatcher:
     """
 
     def __init__(
-        self, scope: WatchScope, access: Access, clock: Clock, changed: Callable[[], None] = lambda: None
+        self, scope: WatchScope, access: ApiAccess, clock: Clock, changed: Callable[[], None] = lambda: None
     ) -> None:
         keep = scope.keep_deleted
         self.access = access
@@ -149,7 +149,7 @@ class ClusterWatcher:
         return sum(thread.is_alive() for thread in self._threads)
 
     def counts(self) -> WatchCounts:
-        return WatchCounts.together([watch.counts for watch in self.watches.values()])
+        return WatchCounts.combine([watch.counts for watch in self.watches.values()])
 
     def listen(self, listener: Listener) -> Callable[[], None]:
         """Call the listener for each change of a pod (Pods.listen). Return a function that ends this."""

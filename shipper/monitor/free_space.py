@@ -30,7 +30,7 @@ class FreeSpace:
             return
         self._due = now + EVERY
         try:
-            self.take(*self._measured())
+            self.update(*self._measured())
         except OSError:  # path.data was removed or is unreachable, which the registrar reports
             self.space = None
 
@@ -38,7 +38,7 @@ class FreeSpace:
         status = os.statvfs(self._data)
         return status.f_bavail * status.f_frsize, status.f_blocks * status.f_frsize
 
-    def take(self, free: int, size: int) -> None:
+    def update(self, free: int, size: int) -> None:
         """Store the measurement, and log when it becomes low or sufficient again."""
         was_low = self.space is not None and self.space.is_low
         minimum = max(MIN_BYTES, size * MIN_SHARE)

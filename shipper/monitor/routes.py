@@ -36,7 +36,9 @@ class Sources:
         return None if self.sampler is None else self.sampler.latest
 
     def health(self) -> Health:
-        acked = None if self.sampler is None else self.sampler.rates.of(lambda snapshot: snapshot.metrics.events_acked)
+        acked = (
+            None if self.sampler is None else self.sampler.rates.rate_of(lambda snapshot: snapshot.metrics.events_acked)
+        )
         snapshot = self.snapshot
         judged = health.health_of(snapshot, self.startup, acked)
         return self.states.timed(judged, self.identity.started if snapshot is None else snapshot.time)

@@ -14,7 +14,7 @@ Value = float | None  # None: unknown
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ChartLine:
     """One line of a chart. `value` computes a point from the snapshots at the start and end of its two seconds."""
 
     id: str
@@ -27,7 +27,7 @@ class Chart:
     id: str
     title: str
     unit: str
-    lines: Sequence[Line]
+    lines: Sequence[ChartLine]
 
 
 def _a_second(counter: Callable[[Snapshot], int]) -> Callable[[Snapshot, Snapshot], Value]:
@@ -44,18 +44,18 @@ CHARTS = (
         "Events per second",
         "events/s",
         (
-            Line("read", "read", _a_second(lambda snapshot: snapshot.metrics.events_read)),
-            Line("acked", "acknowledged", _a_second(lambda snapshot: snapshot.metrics.events_acked)),
+            ChartLine("read", "read", _a_second(lambda snapshot: snapshot.metrics.events_read)),
+            ChartLine("acked", "acknowledged", _a_second(lambda snapshot: snapshot.metrics.events_acked)),
         ),
     ),
-    Chart("lag", "Bytes behind", "bytes", (Line("lag", "behind", lambda _, now: now.behind),)),
+    Chart("lag", "Bytes behind", "bytes", (ChartLine("lag", "behind", lambda _, now: now.behind),)),
     Chart(
         "age",
         "Age of the oldest unacknowledged event",
         "seconds",
-        (Line("age", "age", lambda _, now: round(now.oldest or 0.0, 1)),),
+        (ChartLine("age", "age", lambda _, now: round(now.oldest or 0.0, 1)),),
     ),
-    Chart("queue", "Bytes in the queue", "bytes", (Line("queue", "queued", lambda _, now: now.queue.bytes),)),
+    Chart("queue", "Bytes in the queue", "bytes", (ChartLine("queue", "queued", lambda _, now: now.queue.bytes),)),
 )
 
 
@@ -105,7 +105,7 @@ class Rates:
         while snapshot.monotonic - self._snapshots[0].monotonic > WINDOW + 0.5:
             self._snapshots.popleft()
 
-    def of(self, counter: Callable[[Snapshot], int]) -> float | None:
+    def rate_of(self, counter: Callable[[Snapshot], int]) -> float | None:
         """Return the rate per second; None while unknown."""
         snapshots = list(self._snapshots)
         if len(snapshots) < 2:

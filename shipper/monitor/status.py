@@ -79,7 +79,7 @@ def status(
 def _figures(snapshot: Snapshot, rates: Rates) -> Iterable[Document]:
     for figure in FIGURES:
         entry: Document = {"id": figure.id, "label": figure.label, "value": figure.value(snapshot), "unit": figure.unit}
-        rate = rates.of(figure.value) if figure.counts else None
+        rate = rates.rate_of(figure.value) if figure.counts else None
         yield entry if rate is None else {**entry, "rate": rate}
     yield {**AGE, "value": round(snapshot.oldest or 0.0, 1)}
     if (queue := snapshot.disk_queue) is not None:
@@ -182,7 +182,7 @@ def _input_row(figures: InputFigures, rates: Rates) -> tuple[object, ...]:
     def read(snapshot: Snapshot) -> int:
         return next((other.events_read for other in snapshot.inputs if other.id == figures.id), 0)
 
-    return figures.id, figures.type, figures.events_read, rates.of(read), figures.behind, figures.files_open
+    return figures.id, figures.type, figures.events_read, rates.rate_of(read), figures.behind, figures.files_open
 
 
 def _seconds(age: float | None) -> float | None:

@@ -41,7 +41,13 @@ from log_shipper.shipper.options.outputs import OutputConfig
 from log_shipper.shipper.options.processors import PROCESSORS, AnyProcessor
 from log_shipper.shipper.options.queues import MemQueue, QueueConfig
 from log_shipper.shipper.options.rooted_fields import left_out, refused, rooted
-from log_shipper.shipper.options.unset_fields import Steps, Tested, remarks_on_steps, tested_by, tests_of_unset_fields
+from log_shipper.shipper.options.unset_fields import (
+    FieldSetters,
+    Tested,
+    remarks_on_steps,
+    tested_by,
+    tests_of_unset_fields,
+)
 
 __all__ = [
     "CloseConfig",
@@ -303,8 +309,8 @@ class ShipperConfig:
             yield Tested(f"output.{self.output.kind}.{where}", condition)
 
     @property
-    def _steps(self) -> Steps:
-        return Steps(self.inputs, self.processors, self.fields)
+    def _steps(self) -> FieldSetters:
+        return FieldSetters(self.inputs, self.processors, self.fields)
 
     def _processor_lists(self) -> dict[str, tuple[AnyProcessor, ...]]:
         lists = {f"inputs[{index}].processors": item.processors for index, item in enumerate(self.inputs)}

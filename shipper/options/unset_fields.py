@@ -60,7 +60,7 @@ def tested_by(processors: Sequence[AnyProcessor], where: str) -> Iterator[Tested
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class FieldSetters:
     """Everything that may set a field. `processors` and `fields` are those of all inputs."""
 
     inputs: Sequence[AnyInput]
@@ -80,7 +80,7 @@ class Steps:
         return [step for step in self.flat() if step.name == "add_kubernetes_metadata"]
 
 
-def tests_of_unset_fields(tested: Iterable[Tested], steps: Steps) -> Iterator[Finding]:
+def tests_of_unset_fields(tested: Iterable[Tested], steps: FieldSetters) -> Iterator[Finding]:
     """Yield a finding for each tested field that nothing sets."""
     for where, name in _names_of_api(tested):
         root = name.partition(".")[0]
@@ -90,7 +90,9 @@ def tests_of_unset_fields(tested: Iterable[Tested], steps: Steps) -> Iterator[Fi
             yield where, f"tests {name}, which nothing sets here, so it has the same result for every event: {why}"
 
 
-def tests_without_a_server(tested: Iterable[Tested], steps: Steps, environment: Mapping[str, str]) -> Iterator[Finding]:
+def tests_without_a_server(
+    tested: Iterable[Tested], steps: FieldSetters, environment: Mapping[str, str]
+) -> Iterator[Finding]:
     """Yield a finding for each tested field that only an API server sets, if none is configured."""
     if environment.get("KUBERNETES_SERVICE_HOST") or environment.get("KUBECONFIG"):
         return
@@ -110,7 +112,7 @@ def tests_without_a_server(tested: Iterable[Tested], steps: Steps, environment: 
 
 def remarks_on_steps(
     tested: Sequence[Tested],
-    steps: Steps,
+    steps: FieldSetters,
     lists: Mapping[str, Sequence[AnyProcessor]],
     environment: Mapping[str, str],
 ) -> Iterator[Finding]:
@@ -135,7 +137,7 @@ def _names_of_api(tested: Iterable[Tested]) -> list[tuple[str, str]]:
     return [(test.where, name) for test in tested for name in conditions.names(test.condition) if _is_of_api(name)]
 
 
-def _reads_docker(asking: Iterable[Any], steps: Steps) -> bool:
+def _reads_docker(asking: Iterable[Any], steps: FieldSetters) -> bool:
     if any("docker" in path for _, item in files_of(steps.inputs) for path in item.paths):
         return True
     return any(os.path.isdir(os.path.join(step.hostfs, _DOCKER)) for step in asking)

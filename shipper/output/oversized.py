@@ -17,7 +17,7 @@ MAX_ATTEMPTS = 16  # to split an event, each into half as many parts more
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class PayloadRoom:
     """The room for a payload: `max_bytes`, including the bytes `reserved` for its headers. `whole` encodes payloads of
     any size."""
 
@@ -43,7 +43,7 @@ class Room:
 class RefusingCodec:
     """Rejects events with oversized payloads."""
 
-    def __init__(self, room: Room) -> None:
+    def __init__(self, room: PayloadRoom) -> None:
         self._whole = room.whole
         self._room = room
 
@@ -64,7 +64,7 @@ class Splitter:
     or whose other members are too large, is not changed.
     """
 
-    def __init__(self, room: Room, metrics: Metrics) -> None:
+    def __init__(self, room: PayloadRoom, metrics: Metrics) -> None:
         self._room = room
         self._metrics = metrics
 

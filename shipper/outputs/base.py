@@ -21,7 +21,7 @@ from log_shipper.shipper.output.base import Output, PreparesPositions, Records, 
 from log_shipper.shipper.output.encode import Codec, sendable
 
 
-class Steps(Protocol):
+class CheckSteps(Protocol):
     """Receives the steps of `test output`."""
 
     def __call__(self, step: str, problem: str = "") -> bool:
@@ -54,7 +54,7 @@ class OutputKind(OutputOptions, ABC):
         """Return the running output. Raises StartError."""
 
     @abstractmethod
-    def try_out(self, step: Steps) -> bool:
+    def try_out(self, step: CheckSteps) -> bool:
         """Connect to the destination step by step. Return True if all steps succeed."""
 
     @abstractmethod

@@ -25,7 +25,7 @@ from log_shipper.shipper.options.codec import CodecConfig, JsonCodec
 from log_shipper.shipper.options.model import ShipperConfig
 from log_shipper.shipper.output.base import Deliveries, Output, SingleDestination
 from log_shipper.shipper.output.encode import Codec, rejections, sendable
-from log_shipper.shipper.outputs.base import LineOutput, OutputContext, Steps
+from log_shipper.shipper.outputs.base import CheckSteps, LineOutput, OutputContext
 
 # How long `poll` waits for a full pipe, even with a smaller timeout: everything else waits for the destination then,
 # and the loop polls it only once a round.
@@ -60,7 +60,7 @@ class ConsoleOutputConfig(LineOutput):
     def open(self, config: ShipperConfig, context: OutputContext) -> Output:
         return ConsoleOutput(self.make_codec(), context.deliveries)
 
-    def try_out(self, step: Steps) -> bool:
+    def try_out(self, step: CheckSteps) -> bool:
         return step("console: standard output")
 
 

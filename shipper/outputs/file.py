@@ -23,7 +23,7 @@ from log_shipper.shipper.event import Batch
 from log_shipper.shipper.options.model import ShipperConfig
 from log_shipper.shipper.output.base import Deliveries, Output, SingleDestination
 from log_shipper.shipper.output.encode import Codec, rejections, sendable
-from log_shipper.shipper.outputs.base import LineOutput, OutputContext, Steps
+from log_shipper.shipper.outputs.base import CheckSteps, LineOutput, OutputContext
 
 logger = logging.getLogger(__name__)
 
@@ -95,7 +95,7 @@ class FileOutputConfig(LineOutput):
         file = OutputFile(Path(self.path) / self.filename, int(self.permissions, 8), rotation)
         return FileOutput(file, self.make_codec(), context.deliveries, context.clock)
 
-    def try_out(self, step: Steps, fsync: Callable[[int], None] = os.fsync) -> bool:
+    def try_out(self, step: CheckSteps, fsync: Callable[[int], None] = os.fsync) -> bool:
         """Test whether the file can be written."""
         path = Path(self.path) / self.filename
         problem = ""

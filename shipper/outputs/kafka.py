@@ -12,7 +12,7 @@ from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.options.kafka import KafkaOutputConfig
 from log_shipper.shipper.options.model import ShipperConfig
 from log_shipper.shipper.output.base import Output, Records
-from log_shipper.shipper.outputs.base import OutputContext, OutputKind, Steps
+from log_shipper.shipper.outputs.base import CheckSteps, OutputContext, OutputKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,7 @@ class KafkaOutput(OutputKind, KafkaOutputConfig):
 
         return at_least_once(self, config.queue.mem, context)
 
-    def try_out(self, step: Steps) -> bool:
+    def try_out(self, step: CheckSteps) -> bool:
         from log_shipper.shipper.outputs.kafka_check import check_kafka
 
         return check_kafka(self, step)

@@ -16,13 +16,13 @@ from log_shipper.shipper.options.kafka import KafkaOutputConfig, TransactionConf
 from log_shipper.shipper.output.kafka_errors import ADVICE, advice
 from log_shipper.shipper.output.kafka_settings import CLIENTS, clients, latest, settings
 from log_shipper.shipper.output.positions_topic import PositionsTopic
-from log_shipper.shipper.outputs.base import Steps
+from log_shipper.shipper.outputs.base import CheckSteps
 from log_shipper.shipper.processor.topics import TopicChooser
 
 TIMEOUT = 10.0
 
 
-def check_kafka(config: KafkaOutputConfig, report: Steps) -> bool:
+def check_kafka(config: KafkaOutputConfig, report: CheckSteps) -> bool:
     """Return True if all steps succeed. Raises StartError for rejected settings."""
     reached = [_reach(host, report) for host in config.hosts]
     if not any(reached) or not _ask(config, report):
@@ -30,7 +30,7 @@ def check_kafka(config: KafkaOutputConfig, report: Steps) -> bool:
     return config.delivery == "at_least_once" or _positions(config, report)
 
 
-def _positions(config: KafkaOutputConfig, report: Steps) -> bool:
+def _positions(config: KafkaOutputConfig, report: CheckSteps) -> bool:
     """Check the topic of positions. The right to the transactional id is not tested: that would fence a running
     shipper."""
     transaction = config.transaction or TransactionConfig()
@@ -45,7 +45,7 @@ def _positions(config: KafkaOutputConfig, report: Steps) -> bool:
     return report(f"{step}: {condition}")
 
 
-def _reach(address: str, report: Steps) -> bool:
+def _reach(address: str, report: CheckSteps) -> bool:
     host, _, port = address.rpartition(":")
     if not host:
         host, port = address, "9092"
@@ -62,7 +62,7 @@ def _reach(address: str, report: Steps) -> bool:
     return report(f"{address}: connect")
 
 
-def _ask(config: KafkaOutputConfig, report: Steps) -> bool:
+def _ask(config: KafkaOutputConfig, report: CheckSteps) -> bool:
     """Request the topic's metadata: TLS and authentication fail only with a request."""
     problems: list[KafkaError] = []
     configured = client_settings(settings(config))

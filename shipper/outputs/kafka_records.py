@@ -10,7 +10,7 @@ from log_shipper.shipper.options.kafka import KafkaOutputConfig
 from log_shipper.shipper.output.base import Records, Sample
 from log_shipper.shipper.output.encode import Codec
 from log_shipper.shipper.output.kafka_records import RecordExtras, RecordMaker
-from log_shipper.shipper.output.oversized import RefusingCodec, Room, Splitter
+from log_shipper.shipper.output.oversized import PayloadRoom, RefusingCodec, Splitter
 from log_shipper.shipper.output.place_headers import PlaceHeaders
 from log_shipper.shipper.outputs import partitioning
 from log_shipper.shipper.outputs.codecs import make_codec
@@ -71,6 +71,10 @@ def _codec(config: KafkaOutputConfig, places: PlaceHeaders | None) -> Codec:
     return RefusingCodec(_room(config, places))  # an event that cannot be split is a dead letter, too
 
 
-def _room(config: KafkaOutputConfig, places: PlaceHeaders | None) -> Room:
+def _room(config: KafkaOutputConfig, places: PlaceHeaders | None) -> PayloadRoom:
     whole = make_codec(config.codec)
-    return Room(whole, config.record_limit) if places is None else Room(whole, config.record_limit, places.size)
+    return (
+        PayloadRoom(whole, config.record_limit)
+        if places is None
+        else PayloadRoom(whole, config.record_limit, places.size)
+    )

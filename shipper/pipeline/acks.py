@@ -16,21 +16,21 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 
-class Node:
+class OpenBatch:
     """An open batch of a ledger, up to the byte `end`. `read_at`: monotonic time at which it was read."""
 
     __slots__ = ("end", "next", "open", "previous", "read_at")
 
-    def __init__(self, end: int, previous: Node | None, read_at: float) -> None:
+    def __init__(self, end: int, previous: OpenBatch | None, read_at: float) -> None:
         self.end = end
         self.read_at = read_at
         self.open = True
         self.previous = previous
-        self.next: Node | None = None
+        self.next: OpenBatch | None = None
 
 
 # Stages a resolved batch, to be settled later; returns False if it must be settled at once.
-Stage = Callable[["Ledger", Node], bool]
+Stage = Callable[["Ledger", OpenBatch], bool]
 
 
 class Ledger:
@@ -50,8 +50,8 @@ class Ledger:
         self._on_advance = on_advance
         self._stage = stage
         self._on_settled = on_settled
-        self._first: Node | None = None
-        self._last: Node | None = None
+        self._first: OpenBatch | None = None
+        self._last: OpenBatch | None = None
 
     @property
     def oldest(self) -> float | None:
@@ -66,7 +66,7 @@ class Ledger:
         """
         if end < self.tracked:
             raise ValueError(f"batch ends at byte {end}, before byte {self.tracked} that was tracked already")
-        node = Node(end, self._last, read_at)
+        node = OpenBatch(end, self._last, read_at)
         if self._last is not None:
             self._last.next = node
         else:
@@ -83,14 +83,14 @@ class Ledger:
 
         return resolve
 
-    def position_with(self, nodes: Collection[Node]) -> int:
+    def position_with(self, nodes: Collection[OpenBatch]) -> int:
         """Return the position after these batches are settled."""
         position, node = self.position, self._first
         while node is not None and node in nodes:
             position, node = node.end, node.next
         return position
 
-    def settle(self, node: Node) -> None:
+    def settle(self, node: OpenBatch) -> None:
         """Settle a staged batch, once."""
         self.open_batches -= 1
         previous, following = node.previous, node.next

@@ -29,7 +29,7 @@ UNUSED = -2  # ttl of a state of the log input that no input has used since File
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class FilebeatPosition:
     """Filebeat's position in one file. `identity`: how it identifies the file: native, fingerprint, path,
     inode_marker."""
 
@@ -170,7 +170,7 @@ def _operation(lines: list[bytes]) -> tuple[str, int, dict[str, Any]]:
     return op, _whole(action["id"], "id"), change
 
 
-def position_of(key: str, entry: Any) -> Position:
+def position_of(key: str, entry: Any) -> FilebeatPosition:
     """Return the position in an entry. Raises PositionRefused, `harmless` if the entry is not of a file."""
     try:
         if entry.get("ttl") == REMOVED:
@@ -196,10 +196,10 @@ def _whole(value: Any, name: str) -> int:
     return value
 
 
-def _of_log_input(key: str, entry: dict[str, Any]) -> Position:
+def _of_log_input(key: str, entry: dict[str, Any]) -> FilebeatPosition:
     system = entry["FileStateOS"]
     inode, device = _whole(system["inode"], "inode"), _whole(system["device"], "device")
-    return Position(
+    return FilebeatPosition(
         key,
         entry["source"],
         _whole(entry["offset"], "offset"),
@@ -211,7 +211,7 @@ def _of_log_input(key: str, entry: dict[str, Any]) -> Position:
     )
 
 
-def _of_filestream(key: str, entry: dict[str, Any]) -> Position:
+def _of_filestream(key: str, entry: dict[str, Any]) -> FilebeatPosition:
     _, _, identity, value = key.split("::", 3)
     source = entry["meta"]["source"]
     cursor = entry.get("cursor") or {}
@@ -219,12 +219,12 @@ def _of_filestream(key: str, entry: dict[str, Any]) -> Position:
     match identity:
         case "native":
             inode, device = value.split("-")[:2]
-            return Position(key, source, offset, identity, value, int(inode), int(device))
+            return FilebeatPosition(key, source, offset, identity, value, int(inode), int(device))
         case "inode_marker":
-            return Position(key, source, offset, identity, value, int(value.split("-")[0]))
+            return FilebeatPosition(key, source, offset, identity, value, int(value.split("-")[0]))
         case "fingerprint" | "growing_fingerprint":
             # A container's file may have one per stream: the hash, "-", and the stream's name.
-            return Position(key, source, offset, "fingerprint", value.split("-")[0])
+            return FilebeatPosition(key, source, offset, "fingerprint", value.split("-")[0])
         case "path":
-            return Position(key, source, offset, identity, value)
+            return FilebeatPosition(key, source, offset, identity, value)
     raise PositionRefused("unknown identity", f"file identity {identity} is not supported")

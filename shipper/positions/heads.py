@@ -53,7 +53,7 @@ def opened(path: str) -> Iterator[int]:
         os.close(fd)
 
 
-class Directory:
+class ListedDirectory:
     """The regular files in a directory, listed once: a registry may have thousands of positions in one."""
 
     def __init__(self, path: str, heads: Heads) -> None:
@@ -132,9 +132,9 @@ class Heads:
         return os.pread(fd, self.length, self._offset)
 
     def match(self, path: str, value: str) -> bool:
-        return any(self.is_of(part, value) for part in self.head_of(path))
+        return any(self.has_fingerprint(part, value) for part in self.head_of(path))
 
-    def is_of(self, part: bytes, value: str) -> bool:
+    def has_fingerprint(self, part: bytes, value: str) -> bool:
         if len(part) == self.length and hashlib.sha256(part).hexdigest() == value:
             return True
         return bool(value) and part.hex().startswith(value)

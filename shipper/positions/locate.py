@@ -14,8 +14,8 @@ from log_shipper.shipper.errors import ShipperError
 from log_shipper.shipper.inputs.files.discovery.scanner import Inode
 from log_shipper.shipper.inputs.files.identity.content import content_of
 from log_shipper.shipper.inputs.files.identity.fingerprint import fingerprint, tail_hash
-from log_shipper.shipper.positions.filebeat import Position
-from log_shipper.shipper.positions.heads import Directory, Fingerprinting, Heads, PositionRefused, opened
+from log_shipper.shipper.positions.filebeat import FilebeatPosition
+from log_shipper.shipper.positions.heads import Fingerprinting, Heads, ListedDirectory, PositionRefused, opened
 from log_shipper.shipper.reader.gzip_file import GzipFile, is_gzip
 
 # The last byte of a line end: LF and CR, also in UTF-16 (0), and the last bytes of NEL, LS and PS in UTF-8.
@@ -25,25 +25,25 @@ LINE_ENDS = b"\n\r\0\x85\xa8\xa9"
 class Locator:
     def __init__(self, fingerprinting: Fingerprinting) -> None:
         self._heads = Heads(fingerprinting)
-        self._directories: dict[str, Directory] = {}
+        self._directories: dict[str, ListedDirectory] = {}
 
-    def entry(self, position: Position) -> FileState:
+    def entry(self, position: FilebeatPosition) -> FileState:
         """Return a new entry for the position. Raises PositionRefused."""
         path = self._path(position)
         with opened(path) as fd:
             zipped = position.identity == "fingerprint" and is_gzip(fd)
-            if zipped and self._heads.is_of(self._heads.part(fd, zipped=True), position.value):
+            if zipped and self._heads.has_fingerprint(self._heads.part(fd, zipped=True), position.value):
                 return _zipped_entry(fd, path, position)
             return _plain_entry(fd, path, position)
 
-    def _beside(self, path: str) -> Iterator[Directory]:
+    def _beside(self, path: str) -> Iterator[ListedDirectory]:
         """Yield the directory of `path`, and that of the file that it links to: rotated files stay there."""
         for place in dict.fromkeys((os.path.dirname(path), os.path.dirname(os.path.realpath(path)))):
             if place not in self._directories:
-                self._directories[place] = Directory(place, self._heads)
+                self._directories[place] = ListedDirectory(place, self._heads)
             yield self._directories[place]
 
-    def _path(self, position: Position) -> str:
+    def _path(self, position: FilebeatPosition) -> str:
         match position.identity:
             case "path":
                 return position.source
@@ -51,7 +51,7 @@ class Locator:
                 return self._by_fingerprint(position)
         return self._by_inode(position)
 
-    def _by_inode(self, position: Position) -> str:
+    def _by_inode(self, position: FilebeatPosition) -> str:
         status = _status(position.source)
         if status is not None and _is(position, status.st_dev, status.st_ino):
             return position.source
@@ -71,7 +71,7 @@ class Locator:
             raise PositionRefused("another file", words, harmless=True)
         raise PositionRefused("file missing", harmless=True)
 
-    def _by_fingerprint(self, position: Position) -> str:
+    def _by_fingerprint(self, position: FilebeatPosition) -> str:
         if self._heads.match(position.source, position.value):
             return position.source
         paths = {path for directory in self._beside(position.source) for path in directory.with_head(position.value)}
@@ -86,7 +86,7 @@ class Locator:
             raise PositionRefused("another file", words, harmless=True)
         raise PositionRefused("file missing", harmless=True)
 
-    def _refuse_unknown(self, position: Position) -> None:
+    def _refuse_unknown(self, position: FilebeatPosition) -> None:
         """Raise PositionRefused if a file that could not be read may be the one."""
         problems = (
             self._heads.problems.get(position.source),
@@ -102,7 +102,7 @@ def _key(path: str) -> Inode:
     return status.st_dev, status.st_ino
 
 
-def _is(position: Position, device: int, inode: int) -> bool:
+def _is(position: FilebeatPosition, device: int, inode: int) -> bool:
     return inode == position.inode and position.device in (None, device)
 
 
@@ -116,7 +116,7 @@ def _status(path: str) -> os.stat_result | None:
         raise PositionRefused("unreadable", str(error)) from error
 
 
-def _plain_entry(fd: int, path: str, position: Position) -> FileState:
+def _plain_entry(fd: int, path: str, position: FilebeatPosition) -> FileState:
     if is_gzip(fd):
         raise PositionRefused(
             "compressed",
@@ -134,7 +134,7 @@ def _plain_entry(fd: int, path: str, position: Position) -> FileState:
     return replace(_entry(fd, path, offset, size), fingerprint=fingerprint(fd), tail_hash=tail_hash(fd, offset))
 
 
-def _zipped_entry(fd: int, path: str, position: Position) -> FileState:
+def _zipped_entry(fd: int, path: str, position: FilebeatPosition) -> FileState:
     """Return the entry of a gzip file; Filebeat counts decompressed bytes, as the shipper does."""
     reader = GzipFile(fd, 0)
     try:

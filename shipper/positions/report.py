@@ -17,7 +17,7 @@ def _terminal() -> TerminalHandler | None:
 
 
 @dataclass(slots=True)
-class Report:
+class ImportReport:
     taken: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
     left: int = 0  # skipped although the file exists

@@ -21,11 +21,11 @@ from log_shipper.shipper.inputs.files.discovery.scanner import Inode, Scanner, S
 from log_shipper.shipper.inputs.files.identity.content import content_of, part_of
 from log_shipper.shipper.inputs.files.identity.fingerprint import name_of_file
 from log_shipper.shipper.options.model import InputConfig
-from log_shipper.shipper.positions.filebeat import FilebeatRegistry, Position, find, position_of, read_registry
+from log_shipper.shipper.positions.filebeat import FilebeatPosition, FilebeatRegistry, find, position_of, read_registry
 from log_shipper.shipper.positions.forget import open_alone
 from log_shipper.shipper.positions.heads import Fingerprinting, PositionRefused, opened
 from log_shipper.shipper.positions.locate import Locator
-from log_shipper.shipper.positions.report import Report
+from log_shipper.shipper.positions.report import ImportReport
 
 ALL_TAKEN = 0
 NOTHING_READ = 1
@@ -45,7 +45,7 @@ def take_over(
 ) -> int:
     """Import positions and return the exit code: 0 if those of all existing files were taken, or are known already; 3
     if some were not; 1 if there are none. Raises StartError, RegistryError, OSError; nothing is changed then."""
-    place, report = find(source), Report()
+    place, report = find(source), ImportReport()
     with _filebeat_stopped(place):
         registry = read_registry(place)
         if registry.damage:
@@ -62,7 +62,7 @@ def _take(
     store: Store,
     inputs: Sequence[InputConfig],
     locator: Locator,
-    report: Report,
+    report: ImportReport,
     *,
     overwrite: bool,
 ) -> int:
@@ -80,7 +80,9 @@ def _take(
     return SOME_LEFT if report.left or registry.damage else ALL_TAKEN
 
 
-def _located(registry: FilebeatRegistry, locator: Locator, report: Report) -> Iterator[tuple[Position, FileState]]:
+def _located(
+    registry: FilebeatRegistry, locator: Locator, report: ImportReport
+) -> Iterator[tuple[FilebeatPosition, FileState]]:
     for number, (key, entry) in enumerate(registry.entries.items(), 1):
         report.look_at(number, len(registry.entries))
         name = key
@@ -92,10 +94,10 @@ def _located(registry: FilebeatRegistry, locator: Locator, report: Report) -> It
             report.skip(name, refusal)
 
 
-def _one_a_file(located: Iterable[tuple[Position, FileState]], report: Report) -> list[FileState]:
+def _one_a_file(located: Iterable[tuple[FilebeatPosition, FileState]], report: ImportReport) -> list[FileState]:
     """Return one entry per file. Filebeat reads a file once per input and stream, this shipper once. Of several
     positions the smallest is taken: some lines are sent again, while with another some would be missed."""
-    by_file: dict[Inode, list[tuple[Position, FileState]]] = {}
+    by_file: dict[Inode, list[tuple[FilebeatPosition, FileState]]] = {}
     for position, state in located:
         by_file.setdefault((state.device, state.inode), []).append((position, state))
     states = []
@@ -112,7 +114,7 @@ def _one_a_file(located: Iterable[tuple[Position, FileState]], report: Report) -
     return states
 
 
-def _without_known(states: list[FileState], store: Store, report: Report, *, overwrite: bool) -> list[FileState]:
+def _without_known(states: list[FileState], store: Store, report: ImportReport, *, overwrite: bool) -> list[FileState]:
     present = sorted((state for state in store.states.values() if state.ended is None), key=lambda state: state.updated)
     known = {(state.device, state.inode): state for state in present}  # the newest of several
     taken = []

@@ -123,7 +123,7 @@ class Conditional:
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class ProcessorSteps:
     """The steps of some processors, how much they may enlarge events, and the processors that batches wait for.
     `stores`: of each step."""
 
@@ -134,11 +134,11 @@ class Steps:
 
 
 def build(
-    configs: Sequence[AnyProcessor], context: ProcessorContext, shared: Steps | None = None
+    configs: Sequence[AnyProcessor], context: ProcessorContext, shared: ProcessorSteps | None = None
 ) -> Chain | WaitingChain | None:
     """Return the chain of these processors, followed by the steps shared with other chains; None if there are none.
     Raises StartError for a processor that cannot work here."""
-    own, shared = steps(configs, context), shared or Steps()
+    own, shared = steps(configs, context), shared or ProcessorSteps()
     outer = _in_turn([*own.outer, *shared.outer], [*own.stores, *shared.stores])
     growth = own.growth.then(shared.growth)
     if not outer:
@@ -150,14 +150,14 @@ def build(
     return Chain(plain, context.metrics, growth)
 
 
-def steps(configs: Sequence[AnyProcessor], context: ProcessorContext) -> Steps:
+def steps(configs: Sequence[AnyProcessor], context: ProcessorContext) -> ProcessorSteps:
     """Return the steps of these processors. Raises StartError."""
     builder, outer, stores = _Builder(context), list[Outer](), list[Sequence[object]]()
     for config in configs:
         builder.stores = []
         outer.append(builder.outer(config))
         stores.append(builder.stores)
-    return Steps(outer, stores, growth_of(configs), builder.awaiting)
+    return ProcessorSteps(outer, stores, growth_of(configs), builder.awaiting)
 
 
 def _in_turn(outer: Sequence[Outer], stores: Sequence[Sequence[object]]) -> list[Outer]:

@@ -19,7 +19,7 @@ from log_shipper.shipper.processor.events import Event, Events
 from log_shipper.shipper.processor.fields import Path, path_of
 from log_shipper.shipper.processor.metadata.facts import Facts, Sharing, all_lack, leaves
 from log_shipper.shipper.processor.metadata.proc import container_of, last_group
-from log_shipper.shipper.processor.metadata.runtime_files import FULL_ID, SHORT_ID, Container, RuntimeFiles
+from log_shipper.shipper.processor.metadata.runtime_files import FULL_ID, SHORT_ID, RuntimeContainer, RuntimeFiles
 
 if TYPE_CHECKING:
     from log_shipper.shipper.docker.containers import DockerContainer
@@ -95,7 +95,7 @@ class AddDockerMetadata:
         self._proc = FilePath(config.hostfs) / "proc"
         self._in_group = last_group()
         self._shape = SHORT_ID if config.match_short_id else FULL_ID
-        self._facts: dict[str, tuple[Container | DockerContainer | None, Facts]] = {}
+        self._facts: dict[str, tuple[RuntimeContainer | DockerContainer | None, Facts]] = {}
         self._of_pid: dict[int, tuple[float, str]] = {}
         self._clock = context.clock
         self._watcher = _watcher(config, context)
@@ -163,7 +163,7 @@ class AddDockerMetadata:
             self._of_pid[pid] = now + PID_CACHED_FOR, identity
         return identity
 
-    def _container(self, identity: str, path: str) -> Container | DockerContainer | None:
+    def _container(self, identity: str, path: str) -> RuntimeContainer | DockerContainer | None:
         """Return the metadata of a container. Docker's answer takes precedence over files: it is newer, and cannot be
         forged by a user who can write to the path."""
         known = self._watcher.container(identity) if self._watcher is not None else None
@@ -181,7 +181,7 @@ class AddDockerMetadata:
         self._facts[identity] = container, facts
         return facts
 
-    def _members(self, identity: str, container: Container | DockerContainer | None) -> Doc:
+    def _members(self, identity: str, container: RuntimeContainer | DockerContainer | None) -> Doc:
         if container is None:
             return {"id": identity}
         members: Doc = {"id": container.id}

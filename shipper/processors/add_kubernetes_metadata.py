@@ -28,7 +28,7 @@ from log_shipper.shipper.processor.metadata.facts import Facts, Sharing, leaves
 from log_shipper.shipper.processor.metadata.pod_origins import Origin, PodOrigins, PodWaits, remember
 
 if TYPE_CHECKING:
-    from log_shipper.shipper.kubernetes.account import Access
+    from log_shipper.shipper.kubernetes.account import ApiAccess
     from log_shipper.shipper.kubernetes.cluster import Cluster
 
 logger = logging.getLogger(__name__)
@@ -215,7 +215,7 @@ class AddKubernetesMetadataConfig(ProcessorConfig):
         return AddKubernetesMetadata(self, context, cluster=cluster)
 
 
-def _watched(config: AddKubernetesMetadataConfig, context: ProcessorContext, access: Access) -> Cluster:
+def _watched(config: AddKubernetesMetadataConfig, context: ProcessorContext, access: ApiAccess) -> Cluster:
     """Return the cluster that all processors with the same options share."""
     # Imported here: most machines are in no cluster.
     from log_shipper.shipper.kubernetes.cluster import Cluster
@@ -309,7 +309,7 @@ class AddKubernetesMetadata:
     def _members(self, origin: Origin, path: str) -> Doc:
         place, pod = origin.place, origin.pod
         if pod is not None:
-            kubernetes = self._fields.of(pod, origin.namespace, origin.node)
+            kubernetes = self._fields.build(pod, origin.namespace, origin.node)
         elif place.pod or place.uid:
             kubernetes = {
                 "pod": present(name=place.pod, uid=place.uid),

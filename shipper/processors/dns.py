@@ -17,7 +17,7 @@ from log_shipper.shipper.options.processors import ProcessorConfig
 from log_shipper.shipper.processor.base import AsyncProcessor, ProcessorContext
 from log_shipper.shipper.processor.events import Events
 from log_shipper.shipper.processor.fields import MISSING, FieldError, Path, path_of
-from log_shipper.shipper.processor.metadata.lookups import Answer, Lookup, Lookups
+from log_shipper.shipper.processor.metadata.lookups import Lookup, LookupResult, Lookups
 
 _KINDS = {"a": "A", "aaaa": "AAAA", "ptr": "PTR", "reverse": "PTR", "txt": "TXT"}
 
@@ -117,7 +117,7 @@ class Dns:
                     items.append((index, target, lookups[name]))
         return PendingDnsLookups(self, items, self._clock.monotonic())
 
-    def write(self, events: Events, index: int, target: Path, answer: Answer) -> None:
+    def write(self, events: Events, index: int, target: Path, answer: LookupResult) -> None:
         try:
             if not answer.values:
                 raise FieldError("no answer")
@@ -125,7 +125,7 @@ class Dns:
         except FieldError:
             self._tag(events, index)
 
-    def _value(self, before: object, answer: Answer) -> object:
+    def _value(self, before: object, answer: LookupResult) -> object:
         values = list(answer.values[:1] if self._single else answer.values)
         if self._appends and isinstance(before, str):
             return [before, *values]

@@ -127,7 +127,7 @@ class Redact:
         self._ignore_missing = config.ignore_missing
         patterns = {name: PATTERNS[name] for name in config.patterns} | config.custom
         self._any = searcher(tuple(patterns.values()))
-        self._secrets = [Secret(name, pattern, _instead(config, name)) for name, pattern in patterns.items()]
+        self._secrets = [SecretPattern(name, pattern, _instead(config, name)) for name, pattern in patterns.items()]
 
     @property
     def touches(self) -> None:
@@ -166,7 +166,7 @@ class Redact:
         return text if masked == text else masked
 
 
-class Secret:
+class SecretPattern:
     """One pattern and the replacement of its matches."""
 
     def __init__(self, name: str, pattern: str, instead: Callable[[str], str]) -> None:

@@ -56,7 +56,7 @@ def tap_route(tap: Tap, clock: Clock) -> Handler:
         except ValueError as error:
             return _refusal(400, str(error))
         try:
-            return Response(200, LINES, Lines(tap, tap.subscribe(wanted, rate), clock))
+            return Response(200, LINES, TapResponse(tap, tap.subscribe(wanted, rate), clock))
         except TooManyTaps as error:
             return _refusal(503, str(error))
 
@@ -120,7 +120,7 @@ def _rate(query: Mapping[str, str]) -> float:
     return rate
 
 
-class Lines(Iterator[bytes]):
+class TapResponse(Iterator[bytes]):
     """The response. Used by a thread of the server. Empty while there is nothing to send; `close` ends the
     subscription, even if nothing was read."""
 

@@ -40,7 +40,7 @@ class Counts:
     dropped: int
 
 
-class Observed(Protocol):
+class ObservedPublisher(Protocol):
     """The used part of the publisher."""
 
     observer: Callable[[Batch], None] | None
@@ -154,7 +154,11 @@ class Tap:
     thread."""
 
     def __init__(
-        self, publisher: Observed, make_records: Callable[[], Records], clock: Clock, chance: Random | None = None
+        self,
+        publisher: ObservedPublisher,
+        make_records: Callable[[], Records],
+        clock: Clock,
+        chance: Random | None = None,
     ) -> None:
         self._publisher = publisher
         self._make_records = make_records

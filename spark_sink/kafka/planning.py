@@ -31,7 +31,7 @@ class PlanningBroker(TopicDirectory, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class PlanningLimits:
     """What bounds a batch. `most`: offsets in one batch; `least`: it waits for as many, up to `longest_wait` seconds;
     `ends`: where the run ends, None without an end, and nothing is planned of a partition that it does not name."""
 
@@ -48,7 +48,7 @@ class Planner:
     Used by one thread."""
 
     kafka: KafkaSource
-    limits: Limits
+    limits: PlanningLimits
     may_lose: bool
     broker: PlanningBroker
     planned: dict[Partition, int]
@@ -145,7 +145,7 @@ class PlannerOptions:
     batch ends that was planned, or the first one begins; `ids`: of the topics in the marks."""
 
     kafka: KafkaSource
-    limits: Limits
+    limits: PlanningLimits
     may_lose: bool
     planned: Offsets
     ids: Mapping[str, str]
@@ -157,7 +157,7 @@ class PlannerOptions:
         """Return the options of a run. `ends`: where it ends, None without an end. Then only, a batch waits for its
         least number of records: the remainder before an end may be smaller."""
         least = config.min_offsets_per_trigger if ends is None else 0
-        limits = Limits(config.max_offsets_per_trigger, least, config.max_trigger_delay, ends)
+        limits = PlanningLimits(config.max_offsets_per_trigger, least, config.max_trigger_delay, ends)
         return cls(config.kafka, limits, config.lost_offsets == "continue", planned, dict(ids))
 
     def __call__(self) -> Planner:

@@ -31,7 +31,7 @@ from log_shipper.spark_sink.storage.locations import Location
 File = tuple[str | None, str]  # host, file id
 
 
-class RecordReader(Protocol):
+class RangeRecordReader(Protocol):
     """Reads the records of ranges. `KafkaReader` is the implementation."""
 
     @property
@@ -67,7 +67,7 @@ class TableFiles:
 class TaskPlan:
     """All that a task needs. Can be pickled. `open_reader` is called in the process of the task."""
 
-    open_reader: Callable[[], RecordReader]
+    open_reader: Callable[[], RangeRecordReader]
     rows: RowOptions
     tables: TableFiles
 
@@ -97,7 +97,7 @@ def run_share(plan: TaskPlan, share: Sequence[OffsetRange]) -> TaskResult:
     return convert(plan, (records for wanted in share for records in reader.read(wanted)), reader)
 
 
-def convert(plan: TaskPlan, runs: Iterable[KafkaRecords], reader: RecordReader | None = None) -> TaskResult:
+def convert(plan: TaskPlan, runs: Iterable[KafkaRecords], reader: RangeRecordReader | None = None) -> TaskResult:
     """Write what the records become. Raises SinkError."""
     conversion = Conversion(plan.rows, lambda: datetime.now(UTC))
     before = len(reader.lost) if reader is not None else 0

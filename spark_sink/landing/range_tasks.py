@@ -11,7 +11,7 @@ from log_shipper.spark_sink.landing import bad_records
 from log_shipper.spark_sink.landing.bad_records import BadRecords
 from log_shipper.spark_sink.landing.range_task import (
     File,
-    RecordReader,
+    RangeRecordReader,
     TableFiles,
     TaskPlan,
     TaskResult,
@@ -24,7 +24,7 @@ from log_shipper.spark_sink.landing.tasks import Tasks
 from log_shipper.spark_sink.rows.batches import FileSummary, KafkaRecords, PartitionRecords, RowOptions
 from log_shipper.spark_sink.storage.data_files import DataFile
 
-NewReader = Callable[[], Callable[[], RecordReader]]
+NewReader = Callable[[], Callable[[], RangeRecordReader]]
 
 MIN_OFFSETS = 20_000  # offsets of a task: fewer cost less than a second task does
 # The same. The end of a task shows that a batch makes progress, however large it is (monitor/liveness.py).

@@ -24,7 +24,7 @@ from log_shipper.spark_sink.storage.writable import check_rewritable
 
 
 @dataclass(frozen=True, slots=True)
-class Folding:
+class MarksFolding:
     """Marks that were read, and will be folded by `commit`. Rows that are appended meanwhile are not part of it.
     `queries`: what selects the rows that are kept."""
 
@@ -52,7 +52,7 @@ class Folding:
         replace(location, read, self.files, written)
 
 
-def read(table: Table, forget_before: float) -> Folding:
+def read(table: Table, forget_before: float) -> MarksFolding:
     """Read the marks of the table. Raises SinkError.
 
     `forget_before`: files without a row since then (seconds of the epoch) are left out.
@@ -75,7 +75,7 @@ def read(table: Table, forget_before: float) -> Folding:
     lately = f"SELECT * FROM ({folded}) WHERE at IS NULL OR at >= {cutoff}"
     all_files, quiet = _counts(snapshot, f"count(*), count(*) FILTER (WHERE at < {cutoff}) FROM ({folded})")
     (other_things,) = _counts(snapshot, f"count(*) FROM ({others})")
-    return Folding(snapshot, files, (lately, others), rows, all_files - quiet + other_things, quiet)
+    return MarksFolding(snapshot, files, (lately, others), rows, all_files - quiet + other_things, quiet)
 
 
 def _counts(snapshot: TableSnapshot, query: str) -> list[int]:

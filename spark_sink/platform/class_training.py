@@ -16,7 +16,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from log_shipper.spark_sink.kafka import planned_source
-from log_shipper.spark_sink.kafka.planning import Limits, Planner
+from log_shipper.spark_sink.kafka.planning import Planner, PlanningLimits
 from log_shipper.spark_sink.landing.batch_handler import BatchHandler
 from log_shipper.spark_sink.landing.batch_writer import BatchResult, BatchWriter
 from log_shipper.spark_sink.landing.startup import KafkaTopics, Startup
@@ -54,7 +54,7 @@ def train(spark: SparkSession, config: SinkConfig) -> list[BatchResult]:
     writer.begin_at({PARTITION: 0})
     checkpoint = Checkpoint(config.checkpoint.path)
     handler = BatchHandler(checkpoint, writer, threading.Event(), batches.append, TrainingTopic())
-    new_planner = partial(Planner, config.kafka, Limits(BATCH), False, TrainingTopic(), {PARTITION: 0})
+    new_planner = partial(Planner, config.kafka, PlanningLimits(BATCH), False, TrainingTopic(), {PARTITION: 0})
     stream = planned_source.stream(spark, new_planner).writeStream.foreachBatch(handler)
     query = stream.option("checkpointLocation", config.checkpoint.path).start()
     try:

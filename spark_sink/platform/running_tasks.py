@@ -26,7 +26,7 @@ class RunningTasks:
         """Count the jobs of this query, too, by the id of its run, which Spark takes for the name of their group."""
         self._groups = (*self._groups, run)
 
-    def look(self) -> Mapping[int, StageTasks]:
+    def read_stages(self) -> Mapping[int, StageTasks]:
         """Return the stages of the jobs that run now, by id. Raises Spark's errors, and those of the connection to
         Java."""
         active = set(self._tracker.getActiveJobsIds())

@@ -122,7 +122,7 @@ def summaries(rows: pa.Table) -> Iterator[FileSummary]:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class RowPart:
     """Rows of one table, of one date if it is partitioned by it. `rows` has all columns, `date` included."""
 
     table: str
@@ -135,6 +135,6 @@ class Converted:
     """All records of a run: those that are rows, and those that are not (`bad`, as rows of the dead letter). `files`:
     of each table, the files that its rows came from."""
 
-    parts: list[Part]
+    parts: list[RowPart]
     bad: pa.Table
     files: Mapping[str, list[FileSummary]]

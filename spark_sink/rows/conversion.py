@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from log_shipper.spark_sink.errors import SinkError
-from log_shipper.spark_sink.rows.batches import Converted, FileSummary, KafkaRecords, Part, RowOptions, summaries
-from log_shipper.spark_sink.rows.decoding import Decoder
+from log_shipper.spark_sink.rows.batches import Converted, FileSummary, KafkaRecords, RowOptions, RowPart, summaries
+from log_shipper.spark_sink.rows.decoding import FieldDecoder
 from log_shipper.spark_sink.rows.judging import RecordJudge
-from log_shipper.spark_sink.rows.line_reader import LineReader, Lines
+from log_shipper.spark_sink.rows.line_reader import JudgedLines, LineReader
 from log_shipper.spark_sink.rows.members import place_of
 from log_shipper.spark_sink.rows.own_columns import OwnColumn
 from log_shipper.spark_sink.rows.routes import Routes
@@ -29,7 +29,7 @@ class Conversion:
         own = [OwnColumn(column) for column in options.columns]
         routes = Routes(options.template)
         places = [place_of(path) for path in (*(c.path for c in options.columns), *(f.name for f in routes.fields))]
-        decoder = Decoder(
+        decoder = FieldDecoder(
             [place.name for place in places if not place.in_log], [place.name for place in places if place.in_log]
         )
         self._options, self._routes, self._clock = options, routes, clock
@@ -46,7 +46,7 @@ class Conversion:
         more tables than it may."""
         reading = self._reader.read(records.values, records.headers)
         rows = self._tables.rows(records, reading)
-        parts: list[Part] = []
+        parts: list[RowPart] = []
         files: dict[str, list[FileSummary]] = {}
         for path, table in self._by_table(records.topic, rows):
             files[path] = list(summaries(table))
@@ -70,15 +70,15 @@ class Conversion:
         for path in sorted(positions):
             yield path, rows.table if len(positions) == 1 else rows.table.take(sorted(positions[path]))
 
-    def _by_date(self, path: str, rows: pa.Table) -> Iterator[Part]:
+    def _by_date(self, path: str, rows: pa.Table) -> Iterator[RowPart]:
         if not self._options.by_date:
-            yield Part(path, None, rows)
+            yield RowPart(path, None, rows)
             return
         dates = sorted(rows["date"].unique().to_pylist())
         for day in dates:
-            yield Part(path, day, rows if len(dates) == 1 else rows.filter(pc.equal(rows["date"], pa.scalar(day))))
+            yield RowPart(path, day, rows if len(dates) == 1 else rows.filter(pc.equal(rows["date"], pa.scalar(day))))
 
-    def _bad(self, records: KafkaRecords, reading: Lines) -> pa.Table:
+    def _bad(self, records: KafkaRecords, reading: JudgedLines) -> pa.Table:
         now = self._clock()
         return pa.Table.from_pylist(
             [_dead_letter(records, index, reading.reasons[index], now) for index in sorted(reading.reasons)], BAD_SCHEMA

@@ -72,7 +72,7 @@ class Names:
         return {attribute: name for name, attribute in self.raw.items()}
 
 
-class Decoder:
+class FieldDecoder:
     """Decodes records. `names`: members below the root, and below `log`, that columns and routes are taken from."""
 
     def __init__(self, names: Iterable[str] = (), log_names: Iterable[str] = ()) -> None:

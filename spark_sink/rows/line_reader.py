@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from msgspec import MsgspecError
 
-from log_shipper.spark_sink.rows.decoding import Decoder, Line
+from log_shipper.spark_sink.rows.decoding import FieldDecoder, Line
 from log_shipper.spark_sink.rows.json_text import Json, read, write
 from log_shipper.spark_sink.rows.judging import MAX_BYTES, RecordJudge
 from log_shipper.spark_sink.rows.place_headers import BadRecord, Headers, TextLine, document, text_line
@@ -14,7 +14,7 @@ NO_VALUE = "no value"
 
 
 @dataclass(slots=True)
-class Lines:
+class JudgedLines:
     """The records of a run. `lines`: None where `reasons` has the record's index. `texts`: of the records whose value
     is the message; `documents`: of those that were judged to be good."""
 
@@ -43,12 +43,12 @@ class Lines:
 class LineReader:
     """Reads records: fast, and where that refuses one, exactly."""
 
-    decoder: Decoder
+    decoder: FieldDecoder
     judge: RecordJudge
 
-    def read(self, values: Sequence[bytes | None], headers: Sequence[Headers | None]) -> Lines:
+    def read(self, values: Sequence[bytes | None], headers: Sequence[Headers | None]) -> JudgedLines:
         """Return the lines."""
-        reading = Lines(values, [None] * len(values))
+        reading = JudgedLines(values, [None] * len(values))
         if any(headers):
             self._find_texts(reading, headers)
         while not self._decode_all(reading):
@@ -60,7 +60,7 @@ class LineReader:
                 reading.refuse(index, "not UTF-8")
         return reading
 
-    def judge_decoded(self, reading: Lines, index: int) -> None:
+    def judge_decoded(self, reading: JudgedLines, index: int) -> None:
         """Judge a record that was decoded, and may be bad all the same."""
         value = reading.values[index]
         try:
@@ -76,7 +76,7 @@ class LineReader:
             return
         reading.refuse(index, "not JSON")  # it was judged, and is refused all the same
 
-    def _find_texts(self, reading: Lines, headers: Sequence[Headers | None]) -> None:
+    def _find_texts(self, reading: JudgedLines, headers: Sequence[Headers | None]) -> None:
         for index, given in enumerate(headers):
             value = reading.values[index]
             if given and value is not None:
@@ -86,7 +86,7 @@ class LineReader:
                 except BadRecord as bad:
                     reading.reasons[index] = str(bad)
 
-    def _decode_all(self, reading: Lines) -> bool:
+    def _decode_all(self, reading: JudgedLines) -> bool:
         """Return False where a name was learned: everything has to be decoded again."""
         lines, decode, decided = reading.lines, self.decoder.decode, reading.texts.keys() | reading.reasons.keys()
         for index, value in enumerate(reading.values):
@@ -102,7 +102,7 @@ class LineReader:
             lines[index] = None
         return True
 
-    def _judge(self, reading: Lines, index: int, value: bytes | None) -> bool:
+    def _judge(self, reading: JudgedLines, index: int, value: bytes | None) -> bool:
         """Judge a record that was refused. Returns False where a name was learned."""
         if value is None:
             reading.reasons[index] = NO_VALUE

@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from log_shipper.spark_sink.rows.decoding import OVERFLOW, Decoder, Line
+from log_shipper.spark_sink.rows.decoding import OVERFLOW, FieldDecoder, Line
 from log_shipper.spark_sink.rows.json_text import Json, write
 from log_shipper.spark_sink.rows.pieces import ENTRY, FieldCut, MemberPiece, NeedsJudging, Pieces, Role
 
 DOCS_REMEMBERED = 2 * 1024 * 1024  # characters
 
 
-class Place(NamedTuple):
+class MemberPath(NamedTuple):
     """Where a value is found: a member below the root or below `log`, and the names from there on."""
 
     in_log: bool
@@ -20,12 +20,12 @@ class Place(NamedTuple):
     steps: tuple[str, ...] = ()
 
 
-def place_of(path: str) -> Place:
+def place_of(path: str) -> MemberPath:
     """Return the place of a path, names joined by dots."""
     first, *others = path.split(".")
     if first == "log" and others:
-        return Place(True, others[0], tuple(others[1:]))
-    return Place(False, first, tuple(others))
+        return MemberPath(True, others[0], tuple(others[1:]))
+    return MemberPath(False, first, tuple(others))
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class _Slot(NamedTuple):
 class Members:
     """Reads the members of lines. `wanted` begins with HOST, PATH and FILE_ID."""
 
-    decoder: Decoder
+    decoder: FieldDecoder
     wanted: Sequence[FieldRequest]
     _pieces: dict[tuple[bool, str], Pieces] = field(default_factory=dict)
     _docs: dict[tuple[str | None, ...], str | None] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from log_shipper.spark_sink.options.tables import DocMode
 from log_shipper.spark_sink.records.schema import LINES
 from log_shipper.spark_sink.rows.batches import KafkaRecords
 from log_shipper.spark_sink.rows.json_text import Json
-from log_shipper.spark_sink.rows.line_reader import LineReader, Lines
+from log_shipper.spark_sink.rows.line_reader import JudgedLines, LineReader
 from log_shipper.spark_sink.rows.members import FILE_ID, HOST, PATH, Extracted, FieldRequest, Members
 from log_shipper.spark_sink.rows.own_columns import OwnColumn
 from log_shipper.spark_sink.rows.pieces import NeedsJudging
@@ -49,7 +49,7 @@ class RowTables:
         routes = [FieldRequest(part.name, _route(part.default), _stays) for part in self.routes.fields]
         self._members = Members(self.reader.decoder, (HOST, PATH, FILE_ID, *columns, *routes))
 
-    def rows(self, records: KafkaRecords, reading: Lines) -> Rows:
+    def rows(self, records: KafkaRecords, reading: JudgedLines) -> Rows:
         """Return the rows of the lines. A record that turns out to be bad gets its reason in `reading`."""
         while True:
             kept = [index for index, line in enumerate(reading.lines) if line is not None]
@@ -94,7 +94,7 @@ class RowTables:
             doubtful.update(index for index, micros in enumerate(times) if micros is None)
         return times
 
-    def _docs(self, reading: Lines, kept: Sequence[int], taken: Extracted) -> Sequence[str | None]:
+    def _docs(self, reading: JudgedLines, kept: Sequence[int], taken: Extracted) -> Sequence[str | None]:
         match self.doc:
             case "rest":
                 return taken.docs

@@ -9,7 +9,7 @@ import pytest
 
 from log_shipper.runtime.logs.throttle import Throttle
 from log_shipper.shipper.inputs.journald.arguments import command
-from log_shipper.shipper.inputs.journald.entries import Decoder, Entry
+from log_shipper.shipper.inputs.journald.entries import EntryDecoder, JournalEntry
 from log_shipper.shipper.inputs.journald.options import JournaldConfig, MatchesConfig
 from tests.fake_journalctl import Journal, installed
 from tests.real_journald import JOURNALD, RealJournal
@@ -30,7 +30,7 @@ class Installation:
         config = JournaldConfig(journalctl_path=self.program, **options)
         return command(config, path or str(self.journal.directory), start, follow=follow)
 
-    def entries(self, start: str = "", **options: Any) -> list[Entry]:
+    def entries(self, start: str = "", **options: Any) -> list[JournalEntry]:
         """Return the entries of the test; journald has some of its own."""
         answer = subprocess.run(self.command(start, **options), capture_output=True, check=True)
         return ours(answer.stdout.splitlines())
@@ -38,15 +38,15 @@ class Installation:
     def texts(self, start: str = "", **options: Any) -> list[str]:
         return [entry.text for entry in self.entries(start, **options)]
 
-    def wait_until(self, count: int) -> list[Entry]:
+    def wait_until(self, count: int) -> list[JournalEntry]:
         """Return the first entries, once there are so many: journald takes them in when it gets to it."""
         while len(entries := self.entries()) < count:
             pass
         return entries
 
 
-def ours(lines: list[bytes]) -> list[Entry]:
-    entries = Decoder("test", 1000, Throttle()).entries(lines)
+def ours(lines: list[bytes]) -> list[JournalEntry]:
+    entries = EntryDecoder("test", 1000, Throttle()).entries(lines)
     return [entry for entry in entries if entry.fields.get("SYSLOG_IDENTIFIER") == OURS]
 
 

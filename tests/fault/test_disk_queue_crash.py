@@ -22,7 +22,7 @@ from log_shipper.shipper.pipeline.disk_queue.frames import (
     Frame,
     Payload,
 )
-from log_shipper.shipper.pipeline.disk_queue.options import Progress
+from log_shipper.shipper.pipeline.disk_queue.options import QueueProgress
 from log_shipper.shipper.pipeline.disk_queue.segments import LoadedSegments, load
 from log_shipper.shipper.pipeline.disk_queue.store import SegmentStore
 from tests.crashing_files import Crash, CrashingFiles
@@ -52,7 +52,7 @@ def loaded(files: CrashingFiles, position: int = 0, written: int | None = None) 
     """Return the sequence numbers that a start finds, whose contents must be right. The registry knows that frames
     before `position` are delivered, and those before `written` on disk; it is empty if that is None."""
     sequences = []
-    progress = Progress(position, events_before(position), events_before(max(position, written or 0)))
+    progress = QueueProgress(position, events_before(position), events_before(max(position, written or 0)))
 
     def look(frame: Frame, content: bytes) -> None:
         assert content == content_of(frame.sequence)

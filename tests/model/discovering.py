@@ -10,7 +10,7 @@ from log_shipper.config.yaml.load import load
 from log_shipper.shipper.agent.app import build
 from log_shipper.shipper.agent.environment import Environment
 from log_shipper.shipper.autodiscover.composition import Autodiscover, ProviderContext
-from log_shipper.shipper.autodiscover.containers import Container
+from log_shipper.shipper.autodiscover.containers import DiscoveredContainer
 from log_shipper.shipper.autodiscover.discoveries import Discoveries
 from log_shipper.shipper.autodiscover.start import start
 from log_shipper.shipper.options.model import ShipperConfig
@@ -24,7 +24,7 @@ class FakeProvider:
     def __init__(self, context: ProviderContext) -> None:
         self.reporter = context.reporter
         self.is_listed = True
-        self.present: list[Container] = []
+        self.present: list[DiscoveredContainer] = []
 
     def start(self) -> None:
         for container in self.present:
@@ -47,7 +47,7 @@ class DiscoveringLab(Lab):
         self.providers: list[dict[str, Any]] = [{"type": "kubernetes", "templates": [{"config": [template]}]}]
         self.inputs: list[dict[str, Any]] = []
         self.fakes: list[FakeProvider] = []
-        self.present: list[Container] = []
+        self.present: list[DiscoveredContainer] = []
         self.is_listed = True
 
     def _config(self) -> ShipperConfig:
@@ -86,15 +86,15 @@ class DiscoveringLab(Lab):
         super().step(seconds, wait)
         self.running.containers.step()
 
-    def come(self, *containers: Container, provider: int = 0) -> None:
+    def come(self, *containers: DiscoveredContainer, provider: int = 0) -> None:
         for container in containers:
             self.fakes[provider].reporter.present(container)
 
-    def go(self, *containers: Container, provider: int = 0) -> None:
+    def go(self, *containers: DiscoveredContainer, provider: int = 0) -> None:
         for container in containers:
             self.fakes[provider].reporter.ended(container.key)
 
-    def write(self, container: Container, *lines: str) -> str:
+    def write(self, container: DiscoveredContainer, *lines: str) -> str:
         name = f"web-1-{container.id}.log"
         self.append(name, "".join(f"{line}\n" for line in lines))
         return name

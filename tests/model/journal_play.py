@@ -97,7 +97,7 @@ class Player:
                 id="sys", paths=(DIRECTORY,), merge=True, journalctl_path="/bin/sh", include_matches=matches
             )
             feed_input = FeedInput(
-                config, AGENT, {}, config.message_max_bytes, self._clock, entries.note, None, self._metrics
+                config, AGENT, {}, config.message_max_bytes, self._clock, entries.save, None, self._metrics
             )
             context = source_context(self._registrar, self._clock, self._metrics)
             self._host = host = MemoryHost(self._disk)

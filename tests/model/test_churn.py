@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from log_shipper.shipper.autodiscover.containers import Container
+from log_shipper.shipper.autodiscover.containers import DiscoveredContainer
 from log_shipper.shipper.inputs.files.identity.entries import KEPT_FOR
 from log_shipper.shipper.inputs.files.lifecycle.cleaning import BOOT_TIME, MAX_KEPT
 from tests.containers import container
@@ -79,7 +79,7 @@ def node(tmp_path: Path) -> Iterator[DiscoveringLab]:
     lab.close()
 
 
-def numbered(number: int) -> Container:
+def numbered(number: int) -> DiscoveredContainer:
     return container(id=hashlib.sha256(str(number).encode()).hexdigest())
 
 

@@ -15,7 +15,7 @@ from log_shipper.shipper.pipeline.queue import MemoryQueue
 from log_shipper.shipper.processor.base import ProcessorContext
 from log_shipper.shipper.processor.caches import Caches
 from log_shipper.shipper.processor.events import Events
-from log_shipper.shipper.processor.metadata.lookups import Answer
+from log_shipper.shipper.processor.metadata.lookups import LookupResult
 from log_shipper.shipper.processor.waiting import AsyncStep, WaitingChain
 from log_shipper.shipper.processors.dns import DnsConfig
 from tests.builders import AGENT, messages, source
@@ -42,7 +42,7 @@ class World:
         self.clock = ManualClock()
         self.queue = MemoryQueue(10**6, 10**9)
         self.processing = Processing(self.queue)
-        known = {name: Answer((f"{name}!",), 60) for name in NAMES[:4]}
+        known = {name: LookupResult((f"{name}!",), 60) for name in NAMES[:4]}
         self.names = [FakeNames(dict(known)) for _ in range(dice.choice([1, 2]))]
         context = ProcessorContext(AGENT, Path(), Metrics(), self.clock, Caches(self.clock))
         self.kept = dice.random() < 0.5

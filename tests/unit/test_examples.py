@@ -126,7 +126,7 @@ def events_of(name: str, content: str, directory: Path) -> list[dict[str, Any]]:
     assert (made.refused, made.warnings) == ([], [])
     context = ProcessorContext(AGENT, directory, Metrics(), SystemClock(), Caches(SystemClock()))
     framed = "".join(f"2026-11-21T09:30:00.1Z stdout F {line}\n" for line in content.splitlines()).encode()
-    shown = [line for found in made.inputs for line in Preview(config, found, context, "-").of(framed)]
+    shown = [line for found in made.inputs for line in Preview(config, found, context, "-").render(framed)]
     return [json.loads(line.partition("-> ")[2]) for line in shown if "-> {" in line]
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from log_shipper.shipper.errors import Truncated
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.inputs.base import SourceContext, SourceStatus, with_progress
-from log_shipper.shipper.inputs.files.discovery.problems import Problems
+from log_shipper.shipper.inputs.files.discovery.problems import FileProblems
 from log_shipper.shipper.inputs.files.discovery.scanner import ScannedFile
 from log_shipper.shipper.inputs.files.discovery.spec import Candidate, FileKey, key_of
 from log_shipper.shipper.inputs.files.discovery.survey import Discovery, Survey
@@ -21,7 +21,7 @@ from log_shipper.shipper.inputs.files.lifecycle.closing import Closer
 from log_shipper.shipper.inputs.files.lifecycle.copy_detector import CopyDetector
 from log_shipper.shipper.inputs.files.lifecycle.deletion import Deletions
 from log_shipper.shipper.inputs.files.lifecycle.input_swap import InputSwap, Rules
-from log_shipper.shipper.inputs.files.lifecycle.intake import Intake
+from log_shipper.shipper.inputs.files.lifecycle.intake import FileIntake
 from log_shipper.shipper.inputs.files.lifecycle.last_reading import LastReading
 from log_shipper.shipper.inputs.files.lifecycle.open_files import OpenFiles
 from log_shipper.shipper.inputs.files.lifecycle.resolver import FileResolver, Identity
@@ -71,7 +71,7 @@ class Crawler:
         self._watcher = watcher
         self._clock, self._metrics, self._once = clock, metrics, once
         self._context = context
-        self.problems = Problems()
+        self.problems = FileProblems()
         entries = [state for state in registrar.states.values() if not state.kind]
         self._survey = Survey(specs.values(), watcher, self.problems, context)
         self._entries = RegistryEntries(entries, registrar, clock, metrics, specs)
@@ -94,7 +94,7 @@ class Crawler:
         ignoring = IgnoreRules(clock, options.first_start)
         starter = HarvesterStarter(self._inputs, files, self._closer, self._reading, ignoring, context)
         identity = Identity(self._entries, self._copies, self._resolver)
-        self._intake = Intake(specs, discovery, identity, self._open_limits, starter, context)
+        self._intake = FileIntake(specs, discovery, identity, self._open_limits, starter, context)
         self._input_swap = InputSwap(self._inputs, discovery, self.open_files, self._reading, identity, rules)
         self._last_reading = LastReading(self.open_files, self._reading, clock)
         self._cleaning = Cleaning(self._entries, registrar, clock, specs)
@@ -154,7 +154,7 @@ class Crawler:
     def step(self) -> None:
         """Handle the watcher's hints, run due scans, open and close files. Raises nothing about files."""
         changed = self._take_hints()
-        self._sizes.look(self._reading.waiting(all_of_them=not self._context.pipeline.has_room))
+        self._sizes.check(self._reading.waiting(all_of_them=not self._context.pipeline.has_room))
         if not changed and not self._may_be_due:
             return
         self._due = 0.0  # at the end of the loop's step it is known again

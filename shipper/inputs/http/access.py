@@ -12,7 +12,7 @@ from log_shipper.shipper.inputs.http.options import HttpInputConfig
 HASHES = {"sha256": hashlib.sha256, "sha1": hashlib.sha1}
 
 
-class Access:
+class HttpAccess:
     """The secrets of an input. Names of headers are in lower case."""
 
     def __init__(self, config: HttpInputConfig) -> None:

@@ -10,7 +10,7 @@ from log_shipper.shipper.inputs.http import answers
 from log_shipper.shipper.inputs.http.deliveries import Delivery
 from log_shipper.shipper.inputs.http.endpoint import HttpEndpoint
 from log_shipper.shipper.inputs.http.framing import ChunkedBody, SizedBody
-from log_shipper.shipper.inputs.http.judging import AcceptedRequest, Answer, RequestEvents
+from log_shipper.shipper.inputs.http.judging import AcceptedRequest, HttpResponse, RequestEvents
 from log_shipper.shipper.inputs.http.states import BUSY, State
 
 STEPS_AT_ONCE = 100  # heads and bodies, after which other connections have their turn
@@ -212,9 +212,9 @@ class Conversation(asyncio.Protocol):
         self._closes = self._closes or not head.minor_version or "close" in connection
         self._body = endpoint.judge.body_of(head)
         self._state, self._deadline = State.BODY, endpoint.now() + endpoint.patience.request
-        self._body.take(self._received)  # the next request can follow a refused complete one
+        self._body.consume(self._received)  # the next request can follow a refused complete one
         judged = endpoint.judge.accept(head)
-        if isinstance(judged, Answer):
+        if isinstance(judged, HttpResponse):
             if not self._body.is_complete:
                 raise RefusedRequest(400, f"{head.method} requests must not have a body")
             self._answer(judged)
@@ -228,7 +228,7 @@ class Conversation(asyncio.Protocol):
 
     def _read_body(self) -> bool:
         body = self._body
-        has_more = body.take(self._received)
+        has_more = body.consume(self._received)
         size = len(body.content)
         self._endpoint.in_flight.reserve(size - self._counted)
         self._counted = size
@@ -272,7 +272,7 @@ class Conversation(asyncio.Protocol):
         if counted:
             self._endpoint.in_flight.reserve(-counted)
 
-    def _answer(self, answer: Answer) -> None:
+    def _answer(self, answer: HttpResponse) -> None:
         self._endpoint.answered(answer.status)
         self._write_answer(answer)
         self._next()
@@ -285,7 +285,7 @@ class Conversation(asyncio.Protocol):
         if status in (503, 504) and "Retry-After" not in headers:
             headers = {**headers, "Retry-After": str(self._endpoint.retry_after)}
         self._endpoint.answered(status)
-        self._write_answer(Answer(status, answers.message(str(refused)), headers))
+        self._write_answer(HttpResponse(status, answers.message(str(refused)), headers))
         self._endpoint.refused(self._peer, refused)
         self._release()
         if ends:
@@ -323,7 +323,7 @@ class Conversation(asyncio.Protocol):
         if self._transport is not None:
             self._transport.close()
 
-    def _write_answer(self, answer: Answer) -> None:
+    def _write_answer(self, answer: HttpResponse) -> None:
         status, body, headers = answer.status, answer.body, answer.headers
         self._write(answers.answer(status, body, headers, closes=self._closes, without_body=self._is_head))
 

@@ -52,7 +52,7 @@ def take_run(parts: Mailbox[Part]) -> tuple[Messages, list[Delivery]] | None:
         delivery, part = first
         if run is not None and (_is_full(run, part) or part.start != run.end):
             break
-        parts.take()
+        parts.pop()
         if not delivery.is_taken:
             delivery.is_taken = delivery.claim()
         if delivery.is_taken:

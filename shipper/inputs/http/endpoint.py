@@ -12,7 +12,7 @@ from log_shipper.runtime.logs.throttle import Throttle
 from log_shipper.runtime.monitor.exchange import RefusedRequest
 from log_shipper.shipper.inputs.http.deliveries import Delivery, Part
 from log_shipper.shipper.inputs.http.judging import AcceptedRequest, Judge, RequestEvents
-from log_shipper.shipper.inputs.http.limits import Limits
+from log_shipper.shipper.inputs.http.limits import HttpLimits
 from log_shipper.shipper.inputs.mailbox import Mailbox
 
 logger = logging.getLogger(__name__)
@@ -54,7 +54,7 @@ class HttpEndpoint:
     server's thread only, except the work done `aside`."""
 
     def __init__(
-        self, name: str, judge: Judge, mailbox: Mailbox[Part], limits: Limits, soon: Soon, aside: Aside
+        self, name: str, judge: Judge, mailbox: Mailbox[Part], limits: HttpLimits, soon: Soon, aside: Aside
     ) -> None:
         self.patience = limits.patience
         self.retry_after = limits.retry_after

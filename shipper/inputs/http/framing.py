@@ -23,7 +23,7 @@ class SizedBody:
     def is_complete(self) -> bool:
         return len(self.content) == self._length
 
-    def take(self, received: bytearray) -> bool:
+    def consume(self, received: bytearray) -> bool:
         """Take the body's part of the received bytes. Return False: all of it was taken."""
         wanted = self._length - len(self.content)
         self.content += received[:wanted]
@@ -41,7 +41,7 @@ class ChunkedBody:
         self._trailers = 0
         self._chunks = 0
 
-    def take(self, received: bytearray) -> bool:
+    def consume(self, received: bytearray) -> bool:
         """Take the body's part of the received bytes, some chunks at a time. Return True if there may be more of it.
         Raises RefusedRequest."""
         for _ in range(CHUNKS_AT_ONCE):

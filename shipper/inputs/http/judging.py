@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from log_shipper.config.text.units import parse_duration
 from log_shipper.runtime.monitor.exchange import Head, RefusedRequest
 from log_shipper.shipper.event import Doc, Messages
-from log_shipper.shipper.inputs.http.access import Access
+from log_shipper.shipper.inputs.http.access import HttpAccess
 from log_shipper.shipper.inputs.http.bodies import NDJSON, BodyReader, memory_of
 from log_shipper.shipper.inputs.http.decompression import ACCEPTED, decompress, is_known
 from log_shipper.shipper.inputs.http.deliveries import cost_of
@@ -39,7 +39,7 @@ class RequestEvents:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpResponse:
     status: int
     body: bytes
     headers: Mapping[str, str]
@@ -94,12 +94,12 @@ class Judge:
         self._reader = reader
         self.in_flight = in_flight
         self._patience = patience
-        self._access = Access(config)
+        self._access = HttpAccess(config)
         self._types = {name.lower() for name in config.content_type if name}
-        self.success = Answer(config.response_code, config.response_body.encode(), {})
+        self.success = HttpResponse(config.response_code, config.response_body.encode(), {})
         self._included = {name.lower(): _canonical(name) for name in config.include_headers}
 
-    def accept(self, head: Head) -> AcceptedRequest | Answer:
+    def accept(self, head: Head) -> AcceptedRequest | HttpResponse:
         """Accept the head of a request. Raises RefusedRequest."""
         path, query = _target(head.target)
         self._check_path(path)
@@ -144,10 +144,10 @@ class Judge:
         if path != url and not (url.endswith("/") and path.startswith(url)):
             raise RefusedRequest(404, f"unknown path: use {url}")
 
-    def _options(self) -> Answer:
+    def _options(self) -> HttpResponse:
         values = self._config.options_headers.items()
         headers = {name: value if isinstance(value, str) else ", ".join(value) for name, value in values}
-        return Answer(self._config.options_response_code, b"", headers)
+        return HttpResponse(self._config.options_response_code, b"", headers)
 
     def _wait(self, query: str) -> tuple[float, int]:
         """Return the timeout of the response, and its status when that is over: Filebeat's, if the client asked for it

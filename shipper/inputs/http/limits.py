@@ -21,7 +21,7 @@ class Patience:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class HttpLimits:
     connections: int
     retry_after: int
     patience: Patience

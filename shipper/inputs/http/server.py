@@ -22,7 +22,7 @@ from log_shipper.shipper.inputs.http.conversation import Conversation
 from log_shipper.shipper.inputs.http.deliveries import Part
 from log_shipper.shipper.inputs.http.endpoint import HttpEndpoint
 from log_shipper.shipper.inputs.http.judging import Judge
-from log_shipper.shipper.inputs.http.limits import Limits
+from log_shipper.shipper.inputs.http.limits import HttpLimits
 from log_shipper.shipper.inputs.mailbox import Mailbox
 
 logger = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ class Server:
         name: str,
         judge: Judge,
         mailbox: Mailbox[Part],
-        limits: Limits,
+        limits: HttpLimits,
         tls: Tls | None,
     ) -> None:
         self._loop = asyncio.new_event_loop()

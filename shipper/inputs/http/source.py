@@ -18,7 +18,7 @@ from log_shipper.shipper.inputs.feed import REFUSED_WAIT, FeedInput
 from log_shipper.shipper.inputs.http.bodies import BodyReader
 from log_shipper.shipper.inputs.http.deliveries import Delivery, Part, take_run
 from log_shipper.shipper.inputs.http.judging import InFlight, Judge
-from log_shipper.shipper.inputs.http.limits import Limits, Patience, patience_of
+from log_shipper.shipper.inputs.http.limits import HttpLimits, Patience, patience_of
 from log_shipper.shipper.inputs.http.options import HttpInputConfig
 from log_shipper.shipper.inputs.http.placing import Placing
 from log_shipper.shipper.inputs.http.server import Server
@@ -61,7 +61,7 @@ class HttpSource:
         self._mailbox: Mailbox[Part] = Mailbox(wake)  # bounded by what the server accepts
         patience = patience_of(config, patience)
         judge = Judge(config, _body_reader(config, feed_input, self._source), self._in_flight, patience)
-        limits = Limits(config.max_connections, config.retry_after, patience)
+        limits = HttpLimits(config.max_connections, config.retry_after, patience)
         self._server = Server(listener, self.name, judge, self._mailbox, limits, tls)
         self._open_batches = 0
         self._is_ending = False  # the agent stops

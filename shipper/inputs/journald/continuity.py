@@ -4,7 +4,7 @@ import logging
 
 from log_shipper.runtime.logs.throttle import Throttle
 from log_shipper.shipper.inputs.journald.arguments import FIRST, SINCE
-from log_shipper.shipper.inputs.journald.entries import Entry, Key, number_of
+from log_shipper.shipper.inputs.journald.entries import JournalEntry, Key, number_of
 from log_shipper.shipper.inputs.journald.options import JournaldConfig
 from log_shipper.shipper.metrics import Metrics
 
@@ -41,7 +41,7 @@ class Continuity:
         self._is_given = not start.startswith(FIRST)
         self._expected = None if not start or start.startswith(SINCE) else number_of(start.removeprefix(FIRST))
 
-    def new(self, entries: list[Entry]) -> list[Entry]:
+    def new(self, entries: list[JournalEntry]) -> list[JournalEntry]:
         """Return the entries without the one that was given already."""
         if entries and self._expected is not None:
             (key, number), self._expected = self._expected, None
@@ -87,7 +87,7 @@ class Continuity:
         """Return the number of the last entry that is not missing, if the one with that number is."""
         return number if self._is_given else number - 1
 
-    def _report_missing(self, sequence: str, number: int, first: Entry) -> None:
+    def _report_missing(self, sequence: str, number: int, first: JournalEntry) -> None:
         before = self._before_it(number)
         if not self._reads_all or first.key[0] != sequence or first.number < before:
             logger.warning(
@@ -102,7 +102,7 @@ class Continuity:
         elif first.number > before + 1:
             self._report_lost(before, first.number)
 
-    def _look_for_gaps(self, entries: list[Entry]) -> None:
+    def _look_for_gaps(self, entries: list[JournalEntry]) -> None:
         before = self._before
         for entry in entries:
             sequence = entry.key[0]

@@ -22,7 +22,7 @@ Key = tuple[str, str]  # id of the sequence, id of the boot
 
 
 @dataclass(slots=True)
-class Entry:
+class JournalEntry:
     """A journal entry. `fields`: without its message and its cursor. `time` in microseconds since 1970, `size` in bytes
     of its line."""
 
@@ -36,7 +36,7 @@ class Entry:
     flags: tuple[str, ...] = ()
 
 
-class Decoder:
+class EntryDecoder:
     """The decoder of lines. `max_bytes`: maximum length of a message that is kept whole. `refused`: the number of lines
     of the last call that are not entries."""
 
@@ -46,8 +46,8 @@ class Decoder:
         self._throttle = throttle
         self.refused: list[bytes] = []
 
-    def entries(self, lines: Iterable[bytes]) -> list[Entry]:
-        decoded: list[Entry] = []
+    def entries(self, lines: Iterable[bytes]) -> list[JournalEntry]:
+        decoded: list[JournalEntry] = []
         self.refused = []
         for line in lines:
             try:
@@ -57,7 +57,7 @@ class Decoder:
                     self._refuse(line, error)
         return decoded
 
-    def _entry(self, line: bytes) -> Entry:
+    def _entry(self, line: bytes) -> JournalEntry:
         fields = orjson.loads(line)
         cursor = fields.pop("__CURSOR")
         sequence, number, boot = cursor.split(";", 3)[:3]
@@ -74,7 +74,7 @@ class Decoder:
             cut = cut_text(text, self._max_bytes)
             flags, text = (() if cut is text else (TRUNCATED,)), cut
         key = sequence[2:], boot[2:]
-        return Entry(key, place, cursor, time, text, fields, len(line), flags)
+        return JournalEntry(key, place, cursor, time, text, fields, len(line), flags)
 
     def _refuse(self, line: bytes, error: Exception) -> None:
         self.refused.append(line)

@@ -13,11 +13,11 @@ from log_shipper.shipper.inputs.base import SourceContext
 from log_shipper.shipper.inputs.feed import REFUSED_WAIT, FeedInput
 from log_shipper.shipper.inputs.journald.arguments import FIRST, SINCE
 from log_shipper.shipper.inputs.journald.continuity import Continuity
-from log_shipper.shipper.inputs.journald.entries import Decoder, Entry, Key
+from log_shipper.shipper.inputs.journald.entries import EntryDecoder, JournalEntry, Key
 from log_shipper.shipper.inputs.journald.host import Host
 from log_shipper.shipper.inputs.journald.journalctl import NEVER, Journalctl, ReadSettings
 from log_shipper.shipper.inputs.journald.options import JournaldConfig
-from log_shipper.shipper.inputs.journald.position import Position
+from log_shipper.shipper.inputs.journald.position import JournalPosition
 from log_shipper.shipper.inputs.journald.runs import Run, mark_of
 from log_shipper.shipper.reader.chain import max_timeout
 
@@ -55,7 +55,7 @@ class Journal:
         clock, metrics = feed_input.clock, feed_input.metrics
         self.name = f"journal {state.path}" + (f" (sequence {state.key})" if state.key else "")
         where = f"input {feed_input.id}, {self.name}"
-        self.position = Position(state, feed_input.note, clock, feed_input.stage)
+        self.position = JournalPosition(state, feed_input.note, clock, feed_input.stage)
         longest = 4 * feed_input.max_bytes + LINE_OVERHEAD
         settings = ReadSettings(config, state.path, where, longest, context.once)
         self.journalctl = Journalctl(settings, self._start_at, host, clock, metrics)
@@ -69,7 +69,7 @@ class Journal:
         self._unresolved = 0  # batches
         self._given_up = 0  # of the tracked ones, what a stop left behind
         throttle = Throttle(clock.monotonic)
-        self._decoder = Decoder(where, feed_input.max_bytes, throttle)
+        self._decoder = EntryDecoder(where, feed_input.max_bytes, throttle)
         self.continuity = Continuity(where, config, metrics, throttle, is_whole=not state.key)
 
     @property
@@ -102,7 +102,7 @@ class Journal:
         elif self._deadline <= self._clock.monotonic():
             self._end_overdue()
 
-    def _new_entries(self) -> list[Entry]:
+    def _new_entries(self) -> list[JournalEntry]:
         lines = self.journalctl.read()
         for cursor, size in self.journalctl.lines.take_skipped():
             self._last = cursor or self._last
@@ -164,8 +164,8 @@ class Journal:
         self.continuity.starts_at(self._last)
         return self._last
 
-    def _batches(self, entries: Sequence[Entry]) -> list[Batch]:
-        groups: dict[Key, list[Entry]] = {}
+    def _batches(self, entries: Sequence[JournalEntry]) -> list[Batch]:
+        groups: dict[Key, list[JournalEntry]] = {}
         for entry in entries:
             groups.setdefault(entry.key, []).append(entry)
         event = {"kind": "event", "created": timestamp(self._clock.time())}

@@ -21,7 +21,7 @@ from log_shipper.shipper.inputs.journald.child import end_in_words
 from log_shipper.shipper.inputs.journald.damaged_entries import DamagedEntries
 from log_shipper.shipper.inputs.journald.entries import number_of
 from log_shipper.shipper.inputs.journald.host import Host, Process
-from log_shipper.shipper.inputs.journald.lines import Lines
+from log_shipper.shipper.inputs.journald.lines import OutputLines
 from log_shipper.shipper.inputs.journald.listing import JournalFile
 from log_shipper.shipper.inputs.journald.options import JournaldConfig
 from log_shipper.shipper.metrics import Metrics
@@ -66,7 +66,7 @@ class Journalctl:
         """Take the settings. `start_at` is called before each start, and returns where to begin (arguments.py)."""
         self.problem = self.left_out = ""
         self.ended = self.has_no_unit = False
-        self.lines = Lines(settings.longest)
+        self.lines = OutputLines(settings.longest)
         self._settings = settings
         self._start_at = start_at
         self._host, self._wake = host, host.wake
@@ -223,7 +223,7 @@ class Journalctl:
                 extra=EACH,
             )
         line = command(settings.config, settings.path, start, files=self._files_from(start), follow=self._follows)
-        self.lines, self._words = Lines(settings.longest), ""
+        self.lines, self._words = OutputLines(settings.longest), ""
         self._sample, self._refused_since = b"", NEVER
         try:
             self._child = self._host.start(line, settings.config.chroot)

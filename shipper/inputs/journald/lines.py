@@ -6,7 +6,7 @@ _CURSOR = re.compile(rb'"__CURSOR"\s*:\s*"([^"\\]+)"')  # a quote within a value
 _MAX_CURSOR_LENGTH = 512
 
 
-class Lines:
+class OutputLines:
     """The lines of a stream. A longer line is skipped, and only its cursor is kept."""
 
     def __init__(self, longest: int) -> None:

@@ -39,7 +39,7 @@ class _Refused(Exception):
     pass
 
 
-class Listing:
+class JournalListing:
     """The listing of a path. Used by the reading thread only. `sequences`: the readable files, by sequence. `sharing`:
     the sequences that share their numbers with others, so that gaps mean nothing. `problem`: which files cannot be
     read, and why."""
@@ -67,7 +67,7 @@ class Listing:
         """Return the seconds until the next listing."""
         return max(self._next - self._clock.monotonic(), 0.0)
 
-    def look(self, *, once: bool = False) -> None:
+    def refresh(self, *, once: bool = False) -> None:
         """List the files. `once`: there is no later listing in which a header could be complete."""
         started = self._clock.monotonic()
         sequences: dict[str, list[JournalFile]] = {}

@@ -16,7 +16,7 @@ from log_shipper.shipper.pipeline.acks import Ledger
 MAX_CUTS = 10_000
 
 
-class Position:
+class JournalPosition:
     """The position in a sequence. Used by the reading thread only, except `behind`. `behind`: bytes read and not
     acknowledged."""
 

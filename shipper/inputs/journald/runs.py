@@ -7,7 +7,7 @@ from log_shipper.shipper.event import Doc, Messages
 from log_shipper.shipper.formats.times import microseconds
 from log_shipper.shipper.inputs.feed import FeedInput
 from log_shipper.shipper.inputs.journald.conversion import Conversion
-from log_shipper.shipper.inputs.journald.entries import Entry, Key
+from log_shipper.shipper.inputs.journald.entries import JournalEntry, Key
 from log_shipper.shipper.reader import chain
 from log_shipper.shipper.reader.base import Reader
 
@@ -63,7 +63,7 @@ class Run:
     def pending_since(self) -> float | None:
         return None if self._reader is None else self._reader.pending_since
 
-    def messages(self, entries: Sequence[Entry], event: Doc, cuts: Collection[int]) -> Iterator[Messages]:
+    def messages(self, entries: Sequence[JournalEntry], event: Doc, cuts: Collection[int]) -> Iterator[Messages]:
         """Yield the messages that are complete with these entries. `cuts`: the marks of places where a message must
         end."""
         for run in self._columns(entries, event, cuts):
@@ -83,7 +83,7 @@ class Run:
             self.passed = messages.end
         return messages
 
-    def _columns(self, entries: Sequence[Entry], event: Doc, cuts: Collection[int]) -> Iterator[Messages]:
+    def _columns(self, entries: Sequence[JournalEntry], event: Doc, cuts: Collection[int]) -> Iterator[Messages]:
         """Yield runs with rising numbers."""
         run: Messages | None = None
         docs: list[Doc] = []

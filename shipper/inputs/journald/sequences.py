@@ -19,7 +19,7 @@ from log_shipper.shipper.inputs.journald.arguments import FIRST, SINCE
 from log_shipper.shipper.inputs.journald.entries import number_of
 from log_shipper.shipper.inputs.journald.host import Host
 from log_shipper.shipper.inputs.journald.journal import Journal
-from log_shipper.shipper.inputs.journald.listing import JournalFile, Listing
+from log_shipper.shipper.inputs.journald.listing import JournalFile, JournalListing
 from log_shipper.shipper.inputs.journald.options import JournaldConfig
 
 logger = logging.getLogger(__name__)
@@ -51,7 +51,7 @@ class Sequences:
         self._ending: list[Journal] = []  # without files; not settled yet
         where = f"input {feed_input.id}, journal {path}"
         self._where, self._reported = where, ""
-        self._listing = Listing(config, path, where, feed_input.clock, host)
+        self._listing = JournalListing(config, path, where, feed_input.clock, host)
         self._start = states.get(self._id("")) or self._note(self._new_state("", self._beginning))
         self._look()
 
@@ -100,7 +100,7 @@ class Sequences:
             logger.info("%s: a unit matches units now", self._where)
 
     def _look(self) -> None:
-        self._listing.look(once=self._context.once)
+        self._listing.refresh(once=self._context.once)
         listed = self._listing.sequences
         if self._listing.is_incomplete:
             listed = {"": list[JournalFile]()}

@@ -13,7 +13,7 @@ from log_shipper.shipper.inputs.kafka.member import Member
 from log_shipper.shipper.inputs.kafka.member_context import MemberContext
 from log_shipper.shipper.inputs.kafka.options import KafkaInputConfig
 from log_shipper.shipper.inputs.kafka.partition import Partition, file_id
-from log_shipper.shipper.inputs.kafka.problems import Problems
+from log_shipper.shipper.inputs.kafka.problems import MemberProblems
 from log_shipper.shipper.inputs.kafka.reading import NEVER
 from log_shipper.shipper.inputs.kafka.readings import ReadingContext, Readings
 from log_shipper.shipper.inputs.kafka.starts import StartOffset
@@ -30,7 +30,7 @@ class KafkaFeed:
         self._config = config
         self._input = feed_input
         self._context = context
-        self._problems = Problems(config, context.clock.monotonic)
+        self._problems = MemberProblems(config, context.clock.monotonic)
         self._records_lost = 0
         member_context = MemberContext(
             config,

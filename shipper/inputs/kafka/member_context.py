@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.inputs.kafka.options import KafkaInputConfig
 from log_shipper.shipper.inputs.kafka.partition import Partition
-from log_shipper.shipper.inputs.kafka.problems import Problems
+from log_shipper.shipper.inputs.kafka.problems import MemberProblems
 from log_shipper.shipper.inputs.kafka.starts import StartOffset
 
 
@@ -18,7 +18,7 @@ class MemberContext:
 
     config: KafkaInputConfig
     make_partition: Callable[[StartOffset], Partition]
-    problems: Problems
+    problems: MemberProblems
     clock: Clock
     commits: bool = True
     once: bool = False

@@ -89,14 +89,14 @@ class Partition:
         """Return the number of unacknowledged offsets, as far as known. Any thread may call it."""
         return max(self.end - self.position, 0) if self.position is not None else 0
 
-    def give(self, block: Block) -> None:
+    def add_block(self, block: Block) -> None:
         if not self.is_ending:
             self._blocks.put(block, block.bytes)
 
-    def take(self) -> Block | None:
+    def next_block(self) -> Block | None:
         """Return the next block; `taken` must follow when its batches are tracked."""
         with self._lock:
-            block = self._blocks.take()
+            block = self._blocks.pop()
             self._is_taking = block is not None
             return block
 
@@ -106,7 +106,7 @@ class Partition:
             self._is_taking = not self.is_ending
             return self._is_taking
 
-    def taken(self) -> None:
+    def note_tracked(self) -> None:
         self._is_taking = False
         if self.is_ending:
             self.settled.set()

@@ -91,7 +91,7 @@ LEADERLESS = (
 )
 
 
-class Problems:
+class MemberProblems:
     """The current problems. Written by the member's thread; any thread may call `now`."""
 
     def __init__(self, config: KafkaInputConfig, monotonic: Callable[[], float]) -> None:
@@ -143,27 +143,29 @@ class Problems:
     def note_leaders(self, partitions: Collection[Place], leaderless: Collection[Place]) -> None:
         """Note which partitions this member reads now, and which of them have no leader."""
         before = self._leaderless.for_long
-        self._leaderless.note(leaderless)
+        self._leaderless.update(leaderless)
         now = self._leaderless.for_long
         for topic in sorted({topic for topic, _ in before | now}):
             name, places = f"kafka partitions of topic {topic}", {place for place in now if place[0] == topic}
             if places:
-                self.show(name, LEADERLESS.format(partitions=named(places), topic=topic))
+                self.show(name, LEADERLESS.format(partitions=list_partitions(places), topic=topic))
             else:
                 self.forget(name)
         again = (before - now).intersection(partitions)  # but not those of another member
         if again:
-            logger.info("input %s: partitions have a leader again and are read: %s", self._config.id, named(again))
+            logger.info(
+                "input %s: partitions have a leader again and are read: %s", self._config.id, list_partitions(again)
+            )
 
     def note_awaited_leader(self, place: Place) -> None:
         """Log once that a leader is awaited: with --once everything may be over before it is a problem."""
         if place not in self._leaderless.now:
-            self._leaderless.note(self._leaderless.now | {place})
+            self._leaderless.update(self._leaderless.now | {place})
             logger.warning(
                 "input %s: partition %s has no leader, because its brokers are down. --once waits for a leader, then "
                 "reads the partition; only --once-timeout limits the wait. Start the brokers",
                 self._config.id,
-                named([place]),
+                list_partitions([place]),
             )
 
     def note_received(self, place: Place) -> None:
@@ -249,14 +251,14 @@ class Leaderless:
     def now(self) -> frozenset[Place]:
         return frozenset(self._since)
 
-    def note(self, places: Collection[Place]) -> None:
+    def update(self, places: Collection[Place]) -> None:
         """Note which partitions have no leader now; all others have one, or are of no concern to this member."""
         now = self._monotonic()
         self._since = {place: self._since.get(place, now) for place in places}
         self.for_long = frozenset(place for place, since in self._since.items() if now - since >= LONG)
 
 
-def named(places: Iterable[Place]) -> str:
+def list_partitions(places: Iterable[Place]) -> str:
     """Return the names of partitions, shortened if they are many."""
     names = [f"{topic}[{number}]" for topic, number in sorted(places)]
     more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""

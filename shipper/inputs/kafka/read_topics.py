@@ -29,7 +29,7 @@ class ReadTopics:
         self.have_changed |= bool(self._changed(ids))
         self._ids |= ids
 
-    def look(self, assignment: Mapping[Place, Partition] | None) -> None:
+    def check(self, assignment: Mapping[Place, Partition] | None) -> None:
         """Notice deleted topics, re-created ones, and partitions without a leader. `assignment`: None while it is
         unknown. Blocks, and raises KafkaException."""
         partitions = (assignment or {}).values()

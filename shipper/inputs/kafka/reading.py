@@ -65,7 +65,7 @@ class PartitionReading:
         """Return the next batches, all of which are tracked, and the bytes of memory that were taken."""
         if self._parked is not None:
             return self._release(), 0
-        block = self.partition.take()  # the next record of a due message may have come by now
+        block = self.partition.next_block()  # the next record of a due message may have come by now
         if block is not None:
             return self._batches(block), block.bytes
         return self.end_message() if self.due <= self._clock.monotonic() else [], 0
@@ -85,20 +85,20 @@ class PartitionReading:
         try:
             return self._tracked([parked], 0)
         finally:
-            self.partition.taken()
+            self.partition.note_tracked()
 
     def _batches(self, block: Block) -> list[Batch]:
         partition, runs = self.partition, []
         try:
             start = self._read_to if self._read_to is not None else _start(partition, block)
-            self._records.give(start, block, partition.cuts)
+            self._records.load(start, block, partition.cuts)
             while (messages := self._reader.next()) is not None:
                 runs.append(messages)
             self._read_to = block.end
             self._raw += block.size
             return self._tracked(runs, block.size + LINE_OVERHEAD * len(block.records))
         finally:
-            partition.taken()
+            partition.note_tracked()
 
     def _tracked(self, runs: Sequence[Messages], read: int) -> list[Batch]:
         """Return the batches of these runs. `read`: the memory of their records in bytes."""

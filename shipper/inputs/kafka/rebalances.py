@@ -184,7 +184,7 @@ class Rebalances:
 
     def look_at_topics(self) -> None:
         """Notice changes of the topics. Blocks, and raises KafkaException."""
-        self._topics.look(self.assignment)
+        self._topics.check(self.assignment)
 
     def _replace(self, consumer: Consumer, start: StartOffset) -> None:
         """Restart a partition at another offset."""

@@ -27,7 +27,7 @@ class RecordReader:
         self._max_bytes = max_bytes
         self._pieces: Iterator[_Piece] = iter(())
 
-    def give(self, start: int, block: Block, cuts: Sequence[int] = ()) -> None:
+    def load(self, start: int, block: Block, cuts: Sequence[int] = ()) -> None:
         """Take the next block. `start`: the end of the previous one. `cuts`: where messages must end, ascending."""
         self._pieces = _pieces(start, block, cuts)
 

@@ -18,7 +18,7 @@ PATIENCE = 1.0  # seconds without room after which partitions are paused
 WAIT = 0.05  # seconds
 
 
-class Room:
+class ReceiveRoom:
     """The room for received records. Used by the member's thread, except `note_taken`. `partitions`: those that the
     consumer reads."""
 

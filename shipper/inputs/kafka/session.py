@@ -15,7 +15,7 @@ from log_shipper.shipper.inputs.kafka.partition import RECORD_OVERHEAD, Block, P
 from log_shipper.shipper.inputs.kafka.problems import REBALANCING, UNKNOWN, is_fatal
 from log_shipper.shipper.inputs.kafka.rebalances import Rebalances, UncommittedOffset
 from log_shipper.shipper.inputs.kafka.records import size_beside
-from log_shipper.shipper.inputs.kafka.room import Room
+from log_shipper.shipper.inputs.kafka.room import ReceiveRoom
 from log_shipper.shipper.inputs.kafka.starts import StartOffsets
 
 logger = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ class Session:
         self._throttle = Throttle(context.clock.monotonic)
         self.failure = ""  # why its consumer is unusable, and the action
         self._consumer: Consumer = clients.consumer(self._on_error, self._on_commit)
-        self._room = Room(self._consumer, context.clock)
+        self._room = ReceiveRoom(self._consumer, context.clock)
         self._topic_lookup = clients.topic_lookup()
         starts = StartOffsets(context.config.initial_offset, self._topic_lookup, context.new_topics)
         self.rebalances = Rebalances(context, starts, is_stopping)
@@ -171,7 +171,7 @@ class Session:
         partition.next = end
         partition.end = max(partition.end, end)
         partition.at_end = False
-        partition.give(Block(records, end, size, size + RECORD_OVERHEAD * len(records)))
+        partition.add_block(Block(records, end, size, size + RECORD_OVERHEAD * len(records)))
 
     def _report_headers(self, partition: Partition, records: Sequence[Message]) -> None:
         if self._throttle.is_due():
@@ -210,7 +210,7 @@ class Session:
         partition.end = max(partition.end, offset)
         if partition.next is None or offset > partition.next:
             partition.next = offset
-            partition.give(Block((), offset, 0, 0))
+            partition.add_block(Block((), offset, 0, 0))
         if partition.once_end is not None:
             self._problems.note_received(partition.place)
         partition.at_end = True  # after that was given, as with `stopped`

@@ -7,15 +7,15 @@ from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.inputs.descriptors import check_free
 from log_shipper.shipper.inputs.server_tls import ServerTls
 from log_shipper.shipper.inputs.sockets.connection import Connection, MakeFraming
-from log_shipper.shipper.inputs.sockets.counts import Reporter, SocketCounts
-from log_shipper.shipper.inputs.sockets.listening import Listener
+from log_shipper.shipper.inputs.sockets.counts import PeerReporter, SocketCounts
+from log_shipper.shipper.inputs.sockets.listening import SocketListener
 
 AT_ONCE = 64
 TURNS_UNTIL_REFUSED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ConnectionLimits:
     """The limits of an input. `timeout` in seconds; `connections`: maximum number of open ones, 0 for no limit;
     `message`: maximum size of a datagram."""
 
@@ -37,7 +37,12 @@ class Acceptor:
     the agent, because it stops. `more_may_wait`: the last call may not have taken all waiting connections."""
 
     def __init__(
-        self, limits: Limits, secured: ConnectionContext, counts: SocketCounts, report: Reporter, clock: Clock
+        self,
+        limits: ConnectionLimits,
+        secured: ConnectionContext,
+        counts: SocketCounts,
+        report: PeerReporter,
+        clock: Clock,
     ) -> None:
         self._most = limits.connections
         self._secured = secured
@@ -48,7 +53,7 @@ class Acceptor:
         self.takes_last = False
         self.more_may_wait = False
 
-    def accept(self, listener: Listener, existing: Collection[Connection]) -> Iterator[Connection]:
+    def accept(self, listener: SocketListener, existing: Collection[Connection]) -> Iterator[Connection]:
         """Yield some of the waiting connections; the caller adds each to the existing ones. Raises OSError if no
         descriptor is free."""
         self.more_may_wait = True

@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from log_shipper.shipper.event import Doc, Source
 from log_shipper.shipper.inputs.sockets.framing import Framing
-from log_shipper.shipper.inputs.sockets.listening import Listener
+from log_shipper.shipper.inputs.sockets.listening import SocketListener
 from log_shipper.shipper.inputs.sockets.system_calls import StreamReader, written
 
 _CREDENTIALS = struct.Struct("3i")
@@ -24,7 +24,7 @@ class Connection:
     __slots__ = ("active", "framing", "is_refused", "is_secured", "peer", "place", "sender", "socket", "source")
 
     def __init__(
-        self, accepted: socket.socket, address: tuple[str, int], listener: Listener, framing: Framing, now: float
+        self, accepted: socket.socket, address: tuple[str, int], listener: SocketListener, framing: Framing, now: float
     ) -> None:
         """Take the `accepted` socket, possibly TLS, and the peer's `address`, which the socket no longer knows once the
         peer has left."""

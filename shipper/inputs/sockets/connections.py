@@ -7,9 +7,9 @@ from collections.abc import Callable
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.inputs import server_tls
 from log_shipper.shipper.inputs.mailbox import Mailbox
-from log_shipper.shipper.inputs.sockets.accepting import Limits
+from log_shipper.shipper.inputs.sockets.accepting import ConnectionLimits
 from log_shipper.shipper.inputs.sockets.connection import Connection
-from log_shipper.shipper.inputs.sockets.counts import Reporter, SocketCounts
+from log_shipper.shipper.inputs.sockets.counts import PeerReporter, SocketCounts
 from log_shipper.shipper.inputs.sockets.intake import OVERHEAD, Piece
 from log_shipper.shipper.inputs.sockets.system_calls import StreamReader
 
@@ -29,9 +29,9 @@ class Connections:
         self,
         selector: selectors.BaseSelector,
         mailbox: Mailbox[Piece],
-        limits: Limits,
+        limits: ConnectionLimits,
         counts: SocketCounts,
-        report: Reporter,
+        report: PeerReporter,
         clock: Clock,
     ) -> None:
         self.open: dict[Connection, None] = {}

@@ -33,7 +33,7 @@ class SocketCounts:
 
 
 @dataclass(slots=True)
-class Reporter:
+class PeerReporter:
     """The log of what happens to peers, at most once a minute for each kind. Used by one thread."""
 
     input_id: str

@@ -3,8 +3,8 @@
 import socket
 import struct
 
-from log_shipper.shipper.inputs.sockets.counts import Reporter, SocketCounts
-from log_shipper.shipper.inputs.sockets.listening import Listener, buffer_of
+from log_shipper.shipper.inputs.sockets.counts import PeerReporter, SocketCounts
+from log_shipper.shipper.inputs.sockets.listening import SocketListener, buffer_of
 
 MEMORY_INFO = 55  # SO_MEMINFO: nine numbers, the last of which is the number of dropped datagrams
 _MEMORY_INFO = struct.Struct("9I")
@@ -14,7 +14,7 @@ class Drops:
     """The dropped datagrams of all sockets whose peers have addresses. (The kernel drops none on a unix socket: the
     senders wait.) Used by the receiver's thread only."""
 
-    def __init__(self, listeners: list[Listener], counts: SocketCounts, report: Reporter) -> None:
+    def __init__(self, listeners: list[SocketListener], counts: SocketCounts, report: PeerReporter) -> None:
         self._counts = counts
         self._report = report
         self._counted = {

@@ -53,7 +53,7 @@ class Framing(Protocol):
         """Return the number of kept bytes."""
 
 
-class Line:
+class PartialLine:
     """The beginning of a message whose delimiter has not come yet."""
 
     __slots__ = ("_delimiter", "_head", "_keep", "_overlap", "is_dropped", "length")
@@ -87,7 +87,7 @@ class Line:
         if len(self._delimiter) > 1:
             self._overlap = (self._overlap + data[1 - len(self._delimiter) :])[1 - len(self._delimiter) :]
 
-    def take(self, *, ended: bool = True) -> tuple[bytes, int]:
+    def pop(self, *, ended: bool = True) -> tuple[bytes, int]:
         """Return the message without its delimiter, which is there if `ended`, and the raw length."""
         size = self.length - len(self._delimiter) if ended else self.length
         head, length = bytes(self._head[:size]), self.length
@@ -120,7 +120,7 @@ class DelimiterFraming:
         self._text = delimiter
         self._delimiter = delimiter.encode()
         self._keep = limit + MARGIN
-        self._line = Line(self._delimiter, self._keep + len(self._delimiter))
+        self._line = PartialLine(self._delimiter, self._keep + len(self._delimiter))
 
     @property
     def pending(self) -> int:
@@ -136,7 +136,7 @@ class DelimiterFraming:
             return Frames()
         frames, was_dropped = Frames(), line.is_dropped
         line.keep(data[:end])
-        raw, length = line.take()
+        raw, length = line.pop()
         if not was_dropped:
             frames.append(_decoded(raw, self._text), length)
         return self._split(data[end:], frames)
@@ -170,7 +170,7 @@ class DelimiterFraming:
 
     def end(self) -> tuple[Frames, int]:
         frames, dropped = Frames(), self._line.is_dropped
-        raw, length = self._line.take(ended=False)
+        raw, length = self._line.pop(ended=False)
         if length and not dropped:
             frames.append(_decoded(raw, self._text), length)
         return frames, 0
@@ -185,7 +185,7 @@ class OctetFraming:
         self._keep = limit + MARGIN
         self._text = delimiter
         self._size = len(delimiter.encode())
-        self._line = Line(delimiter.encode(), self._keep + self._size)
+        self._line = PartialLine(delimiter.encode(), self._keep + self._size)
         self._header = b""  # the beginning of a length
         self._body = bytearray()  # the kept part of a message of known length
         self._missing = 0  # its bytes that have not come yet
@@ -246,7 +246,7 @@ class OctetFraming:
             return len(data)
         was_dropped = line.is_dropped
         line.keep(data[index:end])
-        raw, length = line.take()
+        raw, length = line.pop()
         if not was_dropped:
             frames.append(_decoded(raw, self._text), length)
         return end
@@ -266,7 +266,7 @@ class OctetFraming:
         if self._missing and not self._is_dropped:
             lost += self._length - self._missing
         dropped = self._line.is_dropped
-        raw, length = self._line.take(ended=False)
+        raw, length = self._line.pop(ended=False)
         if length and not dropped:
             frames.append(_decoded(raw, self._text), length)
         return frames, lost

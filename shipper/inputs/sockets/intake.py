@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from log_shipper.shipper.inputs.sockets.connection import Connection
-from log_shipper.shipper.inputs.sockets.counts import Reporter, SocketCounts
+from log_shipper.shipper.inputs.sockets.counts import PeerReporter, SocketCounts
 from log_shipper.shipper.inputs.sockets.framing import Frames
 from log_shipper.shipper.inputs.sockets.messages import Senders
 from log_shipper.shipper.inputs.sockets.system_calls import Datagrams
@@ -23,7 +23,7 @@ class Piece:
     is_ours: bool = False
 
 
-class Intake:
+class MessageIntake:
     """The splitting of received data. `limit`: maximum length of a message that is kept whole; `max_unfinished`:
     maximum bytes of unfinished messages of all connections; `refuse` closes a connection. Used by the reading thread
     only."""
@@ -33,7 +33,7 @@ class Intake:
         senders: Senders,
         limit: int,
         max_unfinished: int,
-        report: Reporter,
+        report: PeerReporter,
         refuse: Callable[[Connection], None],
     ) -> None:
         self.counts = SocketCounts()
@@ -45,7 +45,7 @@ class Intake:
         self._unfinished: dict[Connection, int] = {}  # kept bytes
         self._kept = 0  # their sum
 
-    def take(self, piece: Piece) -> None:
+    def accept(self, piece: Piece) -> None:
         if piece.datagrams is not None:
             self._note_oversized(self._senders.add_datagrams(piece.datagrams, self._limit))
         elif piece.connection is not None and not piece.connection.is_refused:

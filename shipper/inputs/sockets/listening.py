@@ -43,7 +43,7 @@ CAPABILITY = (
 
 
 @dataclass(slots=True, eq=False)
-class Listener:
+class SocketListener:
     """A listening socket. `place` names it in messages: "udp 0.0.0.0:514". `named`: its peers have addresses.
     `takes_no_more`: nothing comes beside what the kernel has already."""
 
@@ -81,9 +81,9 @@ class Listener:
                 os.unlink(path)
 
 
-def listen(options: ListenOptions, input_id: str) -> list[Listener]:
+def listen(options: ListenOptions, input_id: str) -> list[SocketListener]:
     """Return the sockets. Raises StartError; none is left open then."""
-    listeners: list[Listener] = []
+    listeners: list[SocketListener] = []
     try:
         for listener in _opened(options):
             listeners.append(listener)
@@ -98,7 +98,7 @@ class _CannotListen(Exception):
     """Raised with the place and the reason."""
 
 
-def _opened(options: ListenOptions) -> Iterator[Listener]:
+def _opened(options: ListenOptions) -> Iterator[SocketListener]:
     match options:
         case UnixOptions():
             yield _unix(options)
@@ -110,7 +110,7 @@ def _opened(options: ListenOptions) -> Iterator[Listener]:
                 yield from _internet("tcp", address, options.network[3:], None)
 
 
-def _internet(protocol: str, address: str, version: str, read_buffer: int | None) -> Iterator[Listener]:
+def _internet(protocol: str, address: str, version: str, read_buffer: int | None) -> Iterator[SocketListener]:
     place = f"{protocol} {address}"
     kind = socket.SOCK_STREAM if protocol == "tcp" else socket.SOCK_DGRAM
     host, port = host_and_port(address)
@@ -129,7 +129,7 @@ def _internet(protocol: str, address: str, version: str, read_buffer: int | None
                 made.close()
                 raise
             shown = written(*made.getsockname()[:2])
-            yield Listener(made, f"{protocol} {shown}", protocol == "tcp", named=True)
+            yield SocketListener(made, f"{protocol} {shown}", protocol == "tcp", named=True)
             break
     except OSError as error:
         raise _CannotListen(f"{place}: {_reason(error, host, port)}") from error
@@ -180,7 +180,7 @@ def _reason(error: OSError, host: str, port: int) -> str:
     return error.strerror or str(error)
 
 
-def _unix(options: UnixOptions) -> Listener:
+def _unix(options: UnixOptions) -> SocketListener:
     path = options.path
     is_stream = options.socket_type == "stream"
     made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM if is_stream else socket.SOCK_DGRAM)
@@ -204,7 +204,7 @@ def _unix(options: UnixOptions) -> Listener:
         made.close()
         raise _CannotListen(f"unix {path}: {_reason_of_path(error, path)}") from error
     made.setblocking(False)
-    return Listener(made, f"unix {path}", is_stream, named=False, path=path, inode=inode)
+    return SocketListener(made, f"unix {path}", is_stream, named=False, path=path, inode=inode)
 
 
 def _give_rights(path: str, options: UnixOptions) -> None:

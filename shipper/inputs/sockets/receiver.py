@@ -15,13 +15,13 @@ from contextlib import suppress
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.inputs.descriptors import NO_MORE
 from log_shipper.shipper.inputs.mailbox import Mailbox
-from log_shipper.shipper.inputs.sockets.accepting import Acceptor, ConnectionContext, Limits
+from log_shipper.shipper.inputs.sockets.accepting import Acceptor, ConnectionContext, ConnectionLimits
 from log_shipper.shipper.inputs.sockets.connection import Connection
 from log_shipper.shipper.inputs.sockets.connections import Connections
-from log_shipper.shipper.inputs.sockets.counts import Reporter, SocketCounts
+from log_shipper.shipper.inputs.sockets.counts import PeerReporter, SocketCounts
 from log_shipper.shipper.inputs.sockets.drops import Drops
 from log_shipper.shipper.inputs.sockets.intake import OVERHEAD, Piece
-from log_shipper.shipper.inputs.sockets.listening import Listener, buffer_of
+from log_shipper.shipper.inputs.sockets.listening import SocketListener, buffer_of
 from log_shipper.shipper.inputs.sockets.system_calls import DatagramReader
 
 logger = logging.getLogger(__name__)
@@ -37,10 +37,10 @@ class Receiver:
 
     def __init__(
         self,
-        listeners: list[Listener],
-        limits: Limits,
+        listeners: list[SocketListener],
+        limits: ConnectionLimits,
         mailbox: Mailbox[Piece],
-        report: Reporter,
+        report: PeerReporter,
         clock: Clock,
         secured: ConnectionContext,
     ) -> None:
@@ -59,7 +59,7 @@ class Receiver:
         self._selector = selectors.DefaultSelector()
         self._connections = Connections(self._selector, mailbox, limits, self.counts, report, clock)
         self._drops = Drops(listeners, self.counts, report)
-        self._retry: dict[Listener, float] = {}  # listeners that are left alone for a while
+        self._retry: dict[SocketListener, float] = {}  # listeners that are left alone for a while
         self._refused: list[Connection] = []  # by the reading thread
         self._passed_over: set[object] = set()  # sockets with data that had no turn because there was no more room
         self._interval = max(min(INTERVAL, limits.timeout / 4), MIN_INTERVAL)
@@ -167,7 +167,7 @@ class Receiver:
             self._drops.count()
         self.is_waiting = False
 
-    def _take_datagrams(self, listener: Listener) -> int:
+    def _take_datagrams(self, listener: SocketListener) -> int:
         """Return the memory of the received datagrams in bytes; 0 if there are none."""
         assert self._datagrams is not None
         try:
@@ -181,7 +181,7 @@ class Receiver:
         self._mailbox.put(Piece(datagrams=datagrams), cost)
         return cost
 
-    def _accept(self, listener: Listener) -> bool:
+    def _accept(self, listener: SocketListener) -> bool:
         """Return True if more may wait to be accepted."""
         try:
             for connection in self._acceptor.accept(listener, self._connections.open):
@@ -191,7 +191,7 @@ class Receiver:
             return False
         return self._acceptor.more_may_wait
 
-    def _leave_alone(self, listener: Listener, error: OSError) -> None:
+    def _leave_alone(self, listener: SocketListener, error: OSError) -> None:
         """Accept no connections for a moment: without a free descriptor, each attempt would fail again."""
         words = NO_MORE.format(error.strerror)
         self.problems = {**self.problems, listener.place: words}
@@ -200,7 +200,7 @@ class Receiver:
         self._retry[listener] = self._clock.monotonic() + RETRY_SECONDS
         self.counts.connections_refused += 1  # last: readers of it find the problem, too
 
-    def _unwatch(self, listener: Listener) -> None:
+    def _unwatch(self, listener: SocketListener) -> None:
         """Stop watching a socket. Calling it again does nothing: a stop repeats it for paused ones."""
         if listener.socket in self._selector.get_map():
             self._selector.unregister(listener.socket)
@@ -234,7 +234,7 @@ class Receiver:
             listener.close()
         self._connections.drain(self._may_drain)
 
-    def _accept_all(self, listener: Listener) -> None:
+    def _accept_all(self, listener: SocketListener) -> None:
         """Accept the waiting connections. All are read in between, because ended ones make room."""
         while self._may_drain():
             more_may_wait = self._accept(listener)
@@ -242,7 +242,7 @@ class Receiver:
             if not (more_may_wait or something_came):
                 return
 
-    def _drain_datagrams(self, listener: Listener) -> None:
+    def _drain_datagrams(self, listener: SocketListener) -> None:
         left = 4 * buffer_of(listener.socket)  # more than the kernel has room for
         while self._may_drain() and (listener.takes_no_more or left > 0) and (size := self._take_datagrams(listener)):
             left -= size

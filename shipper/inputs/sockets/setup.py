@@ -6,9 +6,9 @@ from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.inputs.base import SourceContext
 from log_shipper.shipper.inputs.mailbox import Mailbox
 from log_shipper.shipper.inputs.server_tls import ServerTls
-from log_shipper.shipper.inputs.sockets.accepting import ConnectionContext, Limits
+from log_shipper.shipper.inputs.sockets.accepting import ConnectionContext, ConnectionLimits
 from log_shipper.shipper.inputs.sockets.connection import MakeFraming
-from log_shipper.shipper.inputs.sockets.counts import Reporter
+from log_shipper.shipper.inputs.sockets.counts import PeerReporter
 from log_shipper.shipper.inputs.sockets.framing import DelimiterFraming, OctetFraming
 from log_shipper.shipper.inputs.sockets.intake import Piece
 from log_shipper.shipper.inputs.sockets.listening import listen
@@ -27,8 +27,8 @@ def make_receiver(config: SocketConfig, mailbox: Mailbox[Piece], context: Source
     if isinstance(options, TcpOptions) and options.ssl.is_on:
         tls = ServerTls(options.ssl, f"input {config.id}: ssl", clock)
     connections = 0 if isinstance(options, UdpOptions) else options.max_connections
-    limits = Limits(options.max_message_size, options.timeout, connections)
-    report = Reporter(config.id, clock.monotonic)
+    limits = ConnectionLimits(options.max_message_size, options.timeout, connections)
+    report = PeerReporter(config.id, clock.monotonic)
     listeners = listen(options, config.id)
     return Receiver(listeners, limits, mailbox, report, clock, ConnectionContext(_framing(options), tls))
 

@@ -11,8 +11,8 @@ from log_shipper.shipper.event import Batch, Messages
 from log_shipper.shipper.inputs.base import SourceContext, SourceStatus
 from log_shipper.shipper.inputs.feed import REFUSED_WAIT, FeedInput
 from log_shipper.shipper.inputs.mailbox import Mailbox
-from log_shipper.shipper.inputs.sockets.counts import Reporter, SocketCounts
-from log_shipper.shipper.inputs.sockets.intake import Intake, Piece
+from log_shipper.shipper.inputs.sockets.counts import PeerReporter, SocketCounts
+from log_shipper.shipper.inputs.sockets.intake import MessageIntake, Piece
 from log_shipper.shipper.inputs.sockets.messages import Senders
 from log_shipper.shipper.inputs.sockets.options import SocketConfig, SyslogInput
 from log_shipper.shipper.inputs.sockets.setup import make_receiver
@@ -67,9 +67,9 @@ class SocketSource:
         self.receiver = make_receiver(config, self._mailbox, context)
         self.addresses = self.receiver.addresses
         limit = config.listens.max_message_size
-        report = Reporter(config.id, context.clock.monotonic)
+        report = PeerReporter(config.id, context.clock.monotonic)
         max_unfinished = max(config.pending_bytes, limit)
-        self._intake = Intake(self._senders, limit, max_unfinished, report, self.receiver.refuse)
+        self._intake = MessageIntake(self._senders, limit, max_unfinished, report, self.receiver.refuse)
         self.receiver.start()
         logger.info("input %s: listening at %s", config.id, ", ".join(self.addresses))
 
@@ -146,8 +146,8 @@ class SocketSource:
     def _take(self, budget: int) -> bool:
         """Take about `budget` waiting bytes. Return False if there were none."""
         before = self._mailbox.taken
-        while self._mailbox.taken < before + budget and (piece := self._mailbox.take()) is not None:
-            self._intake.take(piece)
+        while self._mailbox.taken < before + budget and (piece := self._mailbox.pop()) is not None:
+            self._intake.accept(piece)
         return self._mailbox.taken > before
 
     def _prepare(self) -> None:

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from functools import partial
 
 from log_shipper.shipper.event import Batch
-from log_shipper.shipper.pipeline.disk_queue.content import Decoder, expanded
-from log_shipper.shipper.pipeline.disk_queue.entry import Entry
+from log_shipper.shipper.pipeline.disk_queue.content import BatchDecoder, expanded
+from log_shipper.shipper.pipeline.disk_queue.entry import QueuedBatch
 from log_shipper.shipper.pipeline.disk_queue.files import SegmentFiles
 from log_shipper.shipper.pipeline.disk_queue.frames import Damage, Frame, FrameScan
 from log_shipper.shipper.pipeline.disk_queue.lost import Gaps, Lost
 from log_shipper.shipper.pipeline.disk_queue.segment import Segment
-from log_shipper.shipper.pipeline.disk_queue.segments import Waiting
+from log_shipper.shipper.pipeline.disk_queue.segments import WaitingFrames
 from log_shipper.shipper.pipeline.disk_queue.store import SegmentStore
 
 logger = logging.getLogger(__name__)
@@ -23,7 +23,7 @@ class Backlog:
     """Used by the reading thread. `frames`, `events` and `bytes` (of messages) count data that is only on disk: all
     frames from the first of them to the newest. `lost` counts unreadable data."""
 
-    def __init__(self, files: SegmentFiles, store: SegmentStore, waiting: Waiting, lost: Lost) -> None:
+    def __init__(self, files: SegmentFiles, store: SegmentStore, waiting: WaitingFrames, lost: Lost) -> None:
         self.frames = waiting.frames
         self.events = waiting.events
         self.bytes = waiting.bytes
@@ -31,7 +31,7 @@ class Backlog:
         self.lost = lost
         self._files = files
         self._store = store
-        self._decoder = Decoder()
+        self._decoder = BatchDecoder()
         self._segment = waiting.segment
         self._offset = waiting.offset
         self._scan: FrameScan | None = None
@@ -40,7 +40,7 @@ class Backlog:
         self._last = waiting.last  # the sequence number of the last frame, and the number of the first event after it
         self._following = waiting.following
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: QueuedBatch) -> None:
         """Add a batch that is on disk and not kept in memory."""
         place = entry.place
         assert place is not None, "it is on disk"

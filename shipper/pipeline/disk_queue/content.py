@@ -106,7 +106,7 @@ def _column(kind: str, numbers: Iterable[int]) -> bytes:
     return column.tobytes()
 
 
-class Decoder:
+class BatchDecoder:
     """Decodes batches. Batches of one file share their source, and the encoder's work on it."""
 
     def __init__(self) -> None:

@@ -5,7 +5,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Protocol
 
-from log_shipper.runtime.disk import DiskFile, File, fsync_directory, make_directory, open_plain
+from log_shipper.runtime.disk import AppendedFile, DiskFile, fsync_directory, make_directory, open_plain
 
 FILE_MODE = 0o600
 
@@ -16,7 +16,7 @@ class SegmentFiles(Protocol):
     def sizes(self, directory: Path) -> dict[str, int]:
         """Return the sizes of the files in the directory, by name."""
 
-    def open(self, path: Path, fresh: bool = False) -> File:
+    def open(self, path: Path, fresh: bool = False) -> AppendedFile:
         """Open for appending; with `fresh`, a new empty file."""
 
     def read_at(self, path: Path, offset: int, size: int) -> bytes:

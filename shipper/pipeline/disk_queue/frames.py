@@ -44,7 +44,7 @@ class DamagedHeader(Exception):
     """Raised when a segment does not begin with a header."""
 
 
-class ForeignVersion(Exception):
+class ForeignFormat(Exception):
     """Raised for a segment in the format of another release."""
 
     def __init__(self, version: int) -> None:
@@ -73,7 +73,7 @@ def read_header(data: bytes) -> SegmentHeader:
         raise DamagedHeader
     _, version, seed, number = _HEADER.unpack(head)
     if version != VERSION:
-        raise ForeignVersion(version)
+        raise ForeignFormat(version)
     return SegmentHeader(seed, number)
 
 

@@ -19,7 +19,7 @@ class Ticket(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class QueueProgress:
     """`position`: the sequence number of the first undelivered batch. By event number: all before `delivered` are
     delivered, all before `written` are on disk (fsync)."""
 
@@ -29,12 +29,12 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class Positions:
+class QueuePositions:
     """The queue's entry in the registry. `note` saves its progress soon, `save` at once; `stage`: of a transaction that
     commits positions."""
 
-    note: Callable[[Progress], None]
-    save: Callable[[Progress], Ticket]
+    note: Callable[[QueueProgress], None]
+    save: Callable[[QueueProgress], Ticket]
     stage: Stage | None = None
 
 

@@ -28,9 +28,9 @@ from log_shipper.shipper.event import Batch, Source
 from log_shipper.shipper.metrics import DiskQueueFigures
 from log_shipper.shipper.pipeline.acks import Ledger
 from log_shipper.shipper.pipeline.disk_queue.backlog import Backlog
-from log_shipper.shipper.pipeline.disk_queue.entry import Entry, KeptBack
+from log_shipper.shipper.pipeline.disk_queue.entry import KeptBack, QueuedBatch
 from log_shipper.shipper.pipeline.disk_queue.figures import figures_of
-from log_shipper.shipper.pipeline.disk_queue.options import Positions, Progress, QueueOptions, Ticket
+from log_shipper.shipper.pipeline.disk_queue.options import QueueOptions, QueuePositions, QueueProgress, Ticket
 from log_shipper.shipper.pipeline.disk_queue.repeats import Repeats
 from log_shipper.shipper.pipeline.disk_queue.writer import SegmentWriter
 from log_shipper.shipper.pipeline.disk_queue.written_events import WrittenEvents
@@ -56,7 +56,7 @@ class DiskQueue:
         memory: MemoryQueue,
         writer: SegmentWriter,
         backlog: Backlog,
-        positions: Positions,
+        positions: QueuePositions,
         options: QueueOptions,
         clock: Clock,
     ) -> None:
@@ -69,7 +69,7 @@ class DiskQueue:
         self._options = options
         self._clock = clock
         self._ledger = Ledger(0)
-        self._unwritten: deque[Entry] = deque()  # not given to the writer yet, in order
+        self._unwritten: deque[QueuedBatch] = deque()  # not given to the writer yet, in order
         self._due = NEVER  # when the first of them must be written
         self._kept_back = KeptBack(memory)
         self._on_disk = WrittenEvents()
@@ -81,7 +81,7 @@ class DiskQueue:
         self._is_closed = False
         self._throttle = Throttle(clock.monotonic)
 
-    def resume(self, progress: Progress, sequence: int, repeats: Repeats | None = None) -> None:
+    def resume(self, progress: QueueProgress, sequence: int, repeats: Repeats | None = None) -> None:
         """Resume where an earlier process ended; `sequence` is the first unused number. `repeats`: batches not to be
         put again."""
         self.sequence = sequence
@@ -146,7 +146,7 @@ class DiskQueue:
         new = self.repeats.without_known(batch)
         if new is None:
             return
-        entry = Entry(self.sequence, new, new.resolve, self._clock.monotonic() + self._patience(new.source))
+        entry = QueuedBatch(self.sequence, new, new.resolve, self._clock.monotonic() + self._patience(new.source))
         self.sequence += 1
         self._unwritten.append(entry)
         self._due = min(self._due, entry.due)
@@ -214,19 +214,19 @@ class DiskQueue:
             events < memory.max_events * SHARE_OF_OUTPUT and size < memory.max_bytes * SHARE_OF_OUTPUT
         )
 
-    def _progress(self, position: int) -> Progress:
+    def _progress(self, position: int) -> QueueProgress:
         return self._on_disk.progress(position, self.sequence)
 
     def _note(self, position: int) -> None:
         self._positions.note(self._progress(position))
 
-    def _forward(self, entry: Entry) -> None:
+    def _forward(self, entry: QueuedBatch) -> None:
         """Pass a batch to the output, through the queue in memory."""
         settle = self._ledger.track(entry.sequence + 1, self._clock.monotonic())
         entry.batch.resolve = partial(self._delivered, entry, settle)
         self._memory.put(entry.batch)
 
-    def _delivered(self, entry: Entry, settle: Callable[[], None]) -> None:
+    def _delivered(self, entry: QueuedBatch, settle: Callable[[], None]) -> None:
         entry.is_delivered = True
         entry.release()
         settle()
@@ -282,7 +282,7 @@ class DiskQueue:
             frame, batch = item
             events += max(batch.events, 1)
             self._on_disk.sent(frame.sequence, frame.following)
-            self._forward(Entry(frame.sequence, batch, _nothing))
+            self._forward(QueuedBatch(frame.sequence, batch, _nothing))
 
     def _report_read_failure(self, error: OSError) -> None:
         self._retry_at = self._clock.monotonic() + RETRY_INTERVAL

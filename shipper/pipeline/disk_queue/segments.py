@@ -15,13 +15,13 @@ from log_shipper.shipper.pipeline.disk_queue.frames import (
     HEADER_SIZE,
     Damage,
     DamagedHeader,
-    ForeignVersion,
+    ForeignFormat,
     Frame,
     FrameScan,
     read_header,
 )
 from log_shipper.shipper.pipeline.disk_queue.lost import Gaps, Lost
-from log_shipper.shipper.pipeline.disk_queue.options import Progress
+from log_shipper.shipper.pipeline.disk_queue.options import QueueProgress
 from log_shipper.shipper.pipeline.disk_queue.segment import Segment
 
 logger = logging.getLogger(__name__)
@@ -30,7 +30,7 @@ _NAME = re.compile(r"(\d{1,18})\.seg")
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitingFrames:
     """The undelivered frames: where the first one is, their totals, and the last one. `number` and `following`: of the
     first event, and of the first one after the last."""
 
@@ -43,9 +43,9 @@ class Waiting:
     following: int = 0
     last: int = -1
 
-    def then(self, segment: Segment, frame: Frame) -> Waiting:
-        first = self if self.frames else Waiting(segment, frame.offset, number=frame.number)
-        return Waiting(
+    def then(self, segment: Segment, frame: Frame) -> WaitingFrames:
+        first = self if self.frames else WaitingFrames(segment, frame.offset, number=frame.number)
+        return WaitingFrames(
             first.segment,
             first.offset,
             self.frames + 1,
@@ -67,9 +67,9 @@ def ignore_frame(frame: Frame, content: bytes) -> None:
 class LoadedSegments:
     """`next_sequence`: the first unused sequence number; `written`: the number of the next event."""
 
-    def __init__(self, progress: Progress | None, synced: int, look: Look) -> None:
+    def __init__(self, progress: QueueProgress | None, synced: int, look: Look) -> None:
         self.segments: list[Segment] = []
-        self.waiting = Waiting()
+        self.waiting = WaitingFrames()
         self.lost = Lost()
         self._position = 0 if progress is None else progress.position
         self._delivered = None if progress is None else progress.delivered  # None until the first frame
@@ -87,9 +87,9 @@ class LoadedSegments:
         return max(self._synced, self._gaps.expected)
 
     @property
-    def progress(self) -> Progress:
+    def progress(self) -> QueueProgress:
         """Return the progress of the queue; lost events count as delivered."""
-        return Progress(self._position, self.waiting.number if self.waiting.frames else self.written, self.written)
+        return QueueProgress(self._position, self.waiting.number if self.waiting.frames else self.written, self.written)
 
     def add(self, segment: Segment, scan: FrameScan) -> int | None:
         """Add a segment with its frames. Return where its torn tail begins; None if it has none.
@@ -151,7 +151,7 @@ class LoadedSegments:
 
 
 def load(
-    files: SegmentFiles, directory: Path, seed: int, progress: Progress | None, look: Look = ignore_frame
+    files: SegmentFiles, directory: Path, seed: int, progress: QueueProgress | None, look: Look = ignore_frame
 ) -> LoadedSegments:
     """Return the segments of a directory. `progress`: the registry's entry of the queue; None if there is none, and
     then nothing was delivered. `look` is called with each frame, including delivered ones, and its payload.
@@ -206,7 +206,7 @@ def _segment(files: SegmentFiles, number: int, path: Path, size: int, seed: int)
         return Segment(number, path, end=size, first=header.number, seed=header.seed)
     except DamagedHeader:
         return Segment(number, path, 0, size, seed=seed)
-    except ForeignVersion as error:
+    except ForeignFormat as error:
         raise StartError(
             f"queue.disk.path: {path} has the format of another release ({error}). Run that release until the "
             "queue is empty, or move the directory away: the events in it are then lost"

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from log_shipper.runtime.disk import File, write_all
+from log_shipper.runtime.disk import AppendedFile, write_all
 from log_shipper.runtime.disk_errors import Misplaced
 from log_shipper.runtime.monitor.histogram import Histogram
 from log_shipper.shipper.pipeline.disk_queue.files import SegmentFiles, remove_quietly
@@ -25,7 +25,7 @@ FSYNC_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FramePlace:
     """The location of a frame; the numbers of its first event, and of the first one after it."""
 
     segment: Segment
@@ -56,9 +56,9 @@ class SegmentStore:
         self._segment_size = segment_size
         self._written = written
         self._number = max((segment.number for segment in self.segments), default=0)
-        self._file: File | None = None  # the last segment, while it is open
+        self._file: AppendedFile | None = None  # the last segment, while it is open
 
-    def write(self, payloads: Sequence[Payload]) -> list[Place]:
+    def write(self, payloads: Sequence[Payload]) -> list[FramePlace]:
         """Write frames, and return their places once they are on disk. Raises OSError and Misplaced; then none of them
         is there."""
         places = []
@@ -70,7 +70,7 @@ class SegmentStore:
             offset, number = segment.end, self._written
             for payload in payloads:
                 write_all(self._file, payload.written(self._seed, self._written, number))
-                places.append(Place(segment, offset, number, number + payload.events))
+                places.append(FramePlace(segment, offset, number, number + payload.events))
                 offset, number = offset + payload.size, number + payload.events
             self._sync(self._file, is_new=not segment.frames)
         except (OSError, Misplaced):
@@ -95,7 +95,7 @@ class SegmentStore:
         write_all(self._file, SegmentHeader(self._seed, self._written).written())
         return segment
 
-    def _sync(self, file: File, *, is_new: bool) -> None:
+    def _sync(self, file: AppendedFile, *, is_new: bool) -> None:
         began = time.perf_counter()
         file.fsync()
         if is_new:

@@ -43,7 +43,7 @@ def measured(path: Path) -> Space:
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
+class WatermarkLevels:
     """Shares of the size that may be used, between 0 and 1; or, negative, bytes that must stay free."""
 
     low: float = 0.85
@@ -68,7 +68,7 @@ class Watermarks:
     def __init__(
         self,
         paths: Sequence[Path],
-        marks: Marks,
+        marks: WatermarkLevels,
         clock: Callable[[], float],
         measure: Callable[[Path], Space] = measured,
     ) -> None:

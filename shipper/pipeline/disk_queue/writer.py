@@ -19,7 +19,7 @@ from log_shipper.runtime.logs.folding import END
 from log_shipper.runtime.logs.throttle import Throttle
 from log_shipper.shipper.backoff import Backoff
 from log_shipper.shipper.pipeline.disk_queue.content import Compression, encoded
-from log_shipper.shipper.pipeline.disk_queue.entry import Entry
+from log_shipper.shipper.pipeline.disk_queue.entry import QueuedBatch
 from log_shipper.shipper.pipeline.disk_queue.frames import HEADER_SIZE, Payload
 from log_shipper.shipper.pipeline.disk_queue.store import SegmentStore
 from log_shipper.shipper.pipeline.disk_queue.watermarks import Watermarks
@@ -73,7 +73,7 @@ class SegmentWriter:
     ) -> None:
         self.store = store
         self.counts = WriterCounts()
-        self.written: deque[Entry] = deque()
+        self.written: deque[QueuedBatch] = deque()
         self.problem = ""
         self.is_full = False
         self.failure: Exception | None = None  # the reason that the thread has ended
@@ -85,7 +85,7 @@ class SegmentWriter:
         self._compression = Compression(compress=options.compress)
         self._throttle = Throttle(clock)
         self._changed = threading.Condition()  # guards what follows
-        self._pending: deque[Entry] = deque()
+        self._pending: deque[QueuedBatch] = deque()
         self._remove_before = (0, False)
         self._is_writing = False
         self._is_closing = False
@@ -102,7 +102,7 @@ class SegmentWriter:
         with self._changed:  # otherwise a group that the writer is taking or returning might be in neither
             return not self._pending and not self._is_writing
 
-    def submit(self, entries: Iterable[Entry]) -> None:
+    def submit(self, entries: Iterable[QueuedBatch]) -> None:
         """Queue batches for writing, in the order of the calls."""
         with self._changed:
             self._pending.extend(entries)
@@ -134,7 +134,7 @@ class SegmentWriter:
             self.store.end_segment()
 
     @property
-    def unwritten(self) -> list[Entry]:
+    def unwritten(self) -> list[QueuedBatch]:
         """Return the batches that wait to be written and are not delivered."""
         with self._changed:
             return [entry for entry in self._pending if not entry.is_delivered]
@@ -186,7 +186,7 @@ class SegmentWriter:
         if self.written:
             self._on_written()
 
-    def _next_group(self) -> list[Entry]:
+    def _next_group(self) -> list[QueuedBatch]:
         group, size = [], 0
         while self._pending and size < GROUP_BYTES:
             entry = self._pending.popleft()
@@ -195,10 +195,10 @@ class SegmentWriter:
                 size += entry.batch.cost
         return group
 
-    def _write(self, group: list[Entry], *, may_grow: bool) -> list[Entry]:
+    def _write(self, group: list[QueuedBatch], *, may_grow: bool) -> list[QueuedBatch]:
         """Write as much of the group as there is room for. Return the rest. Raises OSError and Misplaced."""
         most, size = self.max_size, self.store.bytes + HEADER_SIZE  # the header of a new segment
-        entries, payloads = list[Entry](), list[Payload]()
+        entries, payloads = list[QueuedBatch](), list[Payload]()
         for entry in group if may_grow else ():
             payload = self._payload(entry)
             size += payload.size
@@ -215,7 +215,7 @@ class SegmentWriter:
             self.written.extend(entries)
         return group[len(entries) :]
 
-    def _payload(self, entry: Entry) -> Payload:
+    def _payload(self, entry: QueuedBatch) -> Payload:
         batch = entry.batch
         return Payload(entry.sequence, batch.events, batch.size, *self._compression.compress(encoded(batch)))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from heapq import heappop, heappush
 
-from log_shipper.shipper.pipeline.disk_queue.options import Progress
+from log_shipper.shipper.pipeline.disk_queue.options import QueueProgress
 
 
 class WrittenEvents:
@@ -23,10 +23,10 @@ class WrittenEvents:
         """Note that the output has, or had, a batch that is on disk up to this number."""
         heappush(self._open, (sequence, following))
 
-    def progress(self, position: int, next_sequence: int) -> Progress:
+    def progress(self, position: int, next_sequence: int) -> QueueProgress:
         """Return the progress of the queue at this position, which never decreases."""
         while self._open and self._open[0][0] < position:
             self._delivered = max(self._delivered, heappop(self._open)[1])
         if position == next_sequence:
             self._delivered = self._written  # including lost events
-        return Progress(position, self._delivered, self._written)
+        return QueueProgress(position, self._delivered, self._written)

@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class LookupResult:
     """`values` is empty for a failure; `ttl` in seconds; `no_response_reason` is empty if a name server responded."""
 
     values: tuple[str, ...] = ()
@@ -25,7 +25,7 @@ class Answer:
     no_response_reason: str = ""
 
 
-FAILURE = Answer()
+FAILURE = LookupResult()
 
 
 class NameServers(Protocol):
@@ -37,7 +37,7 @@ class NameServers(Protocol):
     @property
     def patience(self) -> float: ...
 
-    def resolve(self, name: str) -> Answer:
+    def resolve(self, name: str) -> LookupResult:
         """Return the answer. Blocks; callable from any thread."""
 
 
@@ -48,7 +48,7 @@ class Lookup:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.answer: Answer | None = None
+        self.answer: LookupResult | None = None
         self.expires = 0.0
 
 
@@ -74,7 +74,7 @@ class Lookups:
         self._open: dict[str, Lookup] = {}
         self._known: dict[str, Lookup] = {}
         self._failed: dict[str, Lookup] = {}
-        self._arrived: SimpleQueue[tuple[Lookup, Answer]] = SimpleQueue()
+        self._arrived: SimpleQueue[tuple[Lookup, LookupResult]] = SimpleQueue()
         self.responded_at = 0.0  # time of the last response of a name server
 
     def look_up(self, name: str) -> Lookup:
@@ -119,7 +119,7 @@ class Lookups:
             self._arrived.put((lookup, self._servers.resolve(lookup.name)))
             self._wake()
 
-    def _settle(self, lookup: Lookup, answer: Answer) -> None:
+    def _settle(self, lookup: Lookup, answer: LookupResult) -> None:
         lookup.answer = answer
         self._open.pop(lookup.name, None)
         now = self._clock.monotonic()

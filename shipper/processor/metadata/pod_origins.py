@@ -14,7 +14,7 @@ from log_shipper.shipper.event import Doc
 from log_shipper.shipper.kubernetes.fields import container_of, present
 from log_shipper.shipper.kubernetes.objects import Named, Node, Pod
 from log_shipper.shipper.processor.metadata.pod_paths import PodPlace, container_behind, pod_on_disk
-from log_shipper.shipper.processor.metadata.runtime_files import FULL_ID, Container, RuntimeFiles
+from log_shipper.shipper.processor.metadata.runtime_files import FULL_ID, RuntimeContainer, RuntimeFiles
 
 if TYPE_CHECKING:
     from log_shipper.shipper.kubernetes.cluster import Cluster
@@ -41,8 +41,8 @@ class Origin:
 
     on_disk: PodPlace
     place: PodPlace
-    container: Container | None = None
-    sandbox: Container | None = None
+    container: RuntimeContainer | None = None
+    sandbox: RuntimeContainer | None = None
     pod: Pod | None = None
     namespace: Named | None = None
     node: Node | None = None
@@ -119,7 +119,7 @@ class PodOrigins:
         remember(self._origins, path, origin)
         return origin
 
-    def _sandbox(self, container: Container | None) -> Container | None:
+    def _sandbox(self, container: RuntimeContainer | None) -> RuntimeContainer | None:
         identity = container.labels.get(SANDBOX, "") if container is not None else ""
         return self._files.container(identity) if FULL_ID.fullmatch(identity) else None
 
@@ -142,7 +142,7 @@ class PodOrigins:
         return place
 
 
-def _with_labels(place: PodPlace, container: Container | None) -> PodPlace:
+def _with_labels(place: PodPlace, container: RuntimeContainer | None) -> PodPlace:
     if container is None:
         return place
     values = {

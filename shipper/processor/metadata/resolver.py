@@ -18,7 +18,7 @@ import dns.reversename
 
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.options.dns import Nameserver, nameserver
-from log_shipper.shipper.processor.metadata.lookups import FAILURE, Answer
+from log_shipper.shipper.processor.metadata.lookups import FAILURE, LookupResult
 
 
 class Resolver:
@@ -34,7 +34,7 @@ class Resolver:
         self._timeout = timeout
         self._tls = tls
 
-    def resolve(self, name: str) -> Answer:
+    def resolve(self, name: str) -> LookupResult:
         """Return the answer. Blocks for at most the timeout per server."""
         try:
             query = self._query(name)
@@ -49,7 +49,7 @@ class Resolver:
                 no_response_reason = f"{server.host}: {error or type(error).__name__}"
                 continue
             return self._answer(response)
-        return Answer(no_response_reason=no_response_reason)
+        return LookupResult(no_response_reason=no_response_reason)
 
     def _query(self, name: str) -> dns.message.QueryMessage:
         if self._kind == dns.rdatatype.PTR:
@@ -65,12 +65,12 @@ class Resolver:
         # An answer too long for a datagram is fetched over TCP.
         return dns.query.udp_with_fallback(query, address, self._timeout, server.port or 53)[0]
 
-    def _answer(self, response: dns.message.Message) -> Answer:
+    def _answer(self, response: dns.message.Message) -> LookupResult:
         if response.rcode() != dns.rcode.NOERROR:
             return FAILURE
         answers = [answer for answer in response.answer if answer.rdtype == self._kind]
         values = [value for answer in answers for data in answer for value in _values(data, self._kind)]
-        return Answer(tuple(values), min(answer.ttl for answer in answers)) if values else FAILURE
+        return LookupResult(tuple(values), min(answer.ttl for answer in answers)) if values else FAILURE
 
 
 def _values(data: object, kind: dns.rdatatype.RdataType) -> list[str]:

@@ -31,7 +31,7 @@ CONTAINERD = (
 
 
 @dataclass(frozen=True, slots=True)
-class Container:
+class RuntimeContainer:
     """`labels`: Docker's labels, or annotations of the OCI bundle; `name` has no leading slash."""
 
     id: str
@@ -43,7 +43,7 @@ class Container:
 
 @dataclass(slots=True)
 class _Remembered:
-    container: Container | None
+    container: RuntimeContainer | None
     mark: tuple[int, int, int] | None
     looked_at: float
     used_at: float
@@ -56,7 +56,7 @@ class RuntimeFiles:
         self._cleanup = cleanup
         self._known: dict[str, _Remembered] = {}
 
-    def container(self, identity: str, beside: str = "") -> Container | None:
+    def container(self, identity: str, beside: str = "") -> RuntimeContainer | None:
         """Return the metadata of a container, the same object until something changes; `beside`: the path of its
         log."""
         now = self._clock.monotonic()
@@ -87,9 +87,9 @@ class RuntimeFiles:
         if now - known.used_at > self._cleanup:
             known.container = known.mark = None
 
-    def _places(self, identity: str, beside: str) -> list[tuple[Path, Callable[[str, Any], Container]]]:
+    def _places(self, identity: str, beside: str) -> list[tuple[Path, Callable[[str, Any], RuntimeContainer]]]:
         containers = self._root / DOCKER
-        places: list[tuple[Path, Callable[[str, Any], Container]]] = []
+        places: list[tuple[Path, Callable[[str, Any], RuntimeContainer]]] = []
         if len(identity) < 64:
             places += [(path / "config.v2.json", _docker) for path in sorted(containers.glob(f"{identity}*"))[:1]]
         else:
@@ -108,15 +108,15 @@ class RuntimeFiles:
             del self._known[identity]
 
 
-def _docker(identity: str, document: Any) -> Container:
+def _docker(identity: str, document: Any) -> RuntimeContainer:
     document = object_of(document)
     config = object_of(document.get("Config"))
     labels = {str(name): str(value) for name, value in object_of(config.get("Labels")).items()}
     name = str(document.get("Name") or "").removeprefix("/")
-    return Container(str(document.get("ID") or identity), name, str(config.get("Image") or ""), "docker", labels)
+    return RuntimeContainer(str(document.get("ID") or identity), name, str(config.get("Image") or ""), "docker", labels)
 
 
-def _containerd(identity: str, document: Any) -> Container:
+def _containerd(identity: str, document: Any) -> RuntimeContainer:
     notes = {str(name): str(value) for name, value in object_of(object_of(document).get("annotations")).items()}
     name = notes.get("io.kubernetes.cri.container-name", "")
-    return Container(identity, name, notes.get("io.kubernetes.cri.image-name", ""), "containerd", notes)
+    return RuntimeContainer(identity, name, notes.get("io.kubernetes.cri.image-name", ""), "containerd", notes)

@@ -73,7 +73,7 @@ def rows(asked: PageRequest, stream: Stream) -> None:
                 is_complete = False
                 break
             piece = _row(hit.row)
-            stream.put(piece)
+            stream.write(piece)
             count, size = count + 1, size + len(piece)
     end = {"rows": count, "complete": is_complete, "files": len(scan.files_read), "seconds": asked.seconds}
     stream.send(end=end)
@@ -93,7 +93,7 @@ def follow(asked: PageRequest, stream: Stream) -> None:
         stream.check(_POLL)
         for _, hits in following.poll():
             for hit in hits:
-                stream.put(_row(hit.row))
+                stream.write(_row(hit.row))
 
 
 def context(asked: PageRequest, stream: Stream) -> None:
@@ -112,14 +112,14 @@ def context(asked: PageRequest, stream: Stream) -> None:
     stream.cancel_by(neighbours.cancel)
     around = neighbours.across_rotation(place, snapshot.tables)
     stream.check()
-    stream.put(b'{"before":[%b],"after":[%b]}\n' % tuple(b",".join(map(_text, rows)) for rows in around))
+    stream.write(b'{"before":[%b],"after":[%b]}\n' % tuple(b",".join(map(_text, rows)) for rows in around))
 
 
 def ndjson(asked: PageRequest, stream: Stream) -> None:
     """Send the rows as JSON lines, those of newer data files first."""
     for taken in _downloaded(asked, stream):
         for row in rows_of(taken):
-            stream.put(_text(row) + b"\n")
+            stream.write(_text(row) + b"\n")
 
 
 def parquet_file(asked: PageRequest, stream: Stream) -> None:
@@ -142,7 +142,7 @@ class _Sent:
     closed: bool = False
 
     def write(self, data: bytes) -> int:
-        self.stream.put(bytes(data))
+        self.stream.write(bytes(data))
         return len(data)
 
     def flush(self) -> None: ...

@@ -18,7 +18,7 @@ import pyarrow as pa
 from log_shipper import VERSION
 from log_shipper.runtime.monitor.exchange import RefusedRequest
 from log_shipper.runtime.monitor.page import files_of, page_routes
-from log_shipper.runtime.monitor.server import Handler, HttpServer, Limits, Request, Response
+from log_shipper.runtime.monitor.server import Handler, HttpServer, MonitorLimits, Request, Response
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.options.model import SinkConfig
 from log_shipper.spark_sink.options.parts import UiConfig
@@ -34,7 +34,7 @@ from log_shipper.spark_sink.search.ui.stream import Slots, Stream
 logger = logging.getLogger(__name__)
 
 FOLDER = Path(__file__).parent / "page"
-LIMITS = Limits(connections=64, streams=32, connection_seconds=60.0, write_seconds=30.0)
+LIMITS = MonitorLimits(connections=64, streams=32, connection_seconds=60.0, write_seconds=30.0)
 _WORKING, _FOLLOWING, _DOWNLOADING = 4, 16, 2  # answers at the same time
 _LOOK = 0.5  # seconds between two looks whether a signal has come
 _UNLIKE = {"message", "file_id", "doc", "fields", "key", "value"}  # columns with a value of its own in nearly each row

@@ -66,9 +66,9 @@ class Stream:
 
     def send(self, **members: Any) -> None:
         """Put an object of JSON as a line. Raises ClientLeft."""
-        self.put(orjson.dumps(members, option=orjson.OPT_APPEND_NEWLINE))
+        self.write(orjson.dumps(members, option=orjson.OPT_APPEND_NEWLINE))
 
-    def put(self, piece: bytes) -> None:
+    def write(self, piece: bytes) -> None:
         """Have these bytes sent; wait while the client has much to take. Raises ClientLeft."""
         with self._changed:
             self._changed.wait_for(lambda: self._size < _WAITING or self._left.is_set())

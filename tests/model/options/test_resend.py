@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from log_shipper.registry.load import read
-from log_shipper.shipper.inputs.files.lifecycle.transitions import Event, next_state
+from log_shipper.shipper.inputs.files.lifecycle.transitions import FileEvent, next_state
 from tests.model.user_lab import UserLab, pack
 
 RESEND = {"prospector.scanner.resend_on_touch": True}
@@ -165,7 +165,7 @@ def test_what_is_written_before_a_reload_and_acknowledged_after_it_is_no_touch(r
     resending.take_steps()
     (harvester,) = resending.crawler.running.values()
     assert not harvester.settled
-    resending.crawler.open_files.leave(harvester, next_state(Event.WITHDRAWN))
+    resending.crawler.open_files.leave(harvester, next_state(FileEvent.WITHDRAWN))
     resending.destination.holding = False
     expect(resending, "one", "two")
 

@@ -129,8 +129,8 @@ def places(model: Any, above: Steps = (), around: tuple[Any, ...] = ()) -> Itera
     for option in options(model):
         steps: Steps = (*above, *option.keys[0].split("."))
         below: list[tuple[Steps, Any]] = []
-        if option.named:
-            below = [((*steps, "[]", name), inner) for name, inner in option.named.models.items()]
+        if option.named_items:
+            below = [((*steps, "[]", name), inner) for name, inner in option.named_items.models.items()]
         elif option.kinds:
             item: Steps = ("[]",) if option.many else ()
             below = [((*steps, *item, (option.kinds.key, kind)), inner) for kind, inner in option.kinds.models.items()]

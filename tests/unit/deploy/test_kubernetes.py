@@ -12,7 +12,7 @@ import yaml
 from log_shipper.config.text.units import parse_duration
 from log_shipper.config.yaml.load import load
 from log_shipper.shipper.clock import SystemClock
-from log_shipper.shipper.kubernetes.access import Access
+from log_shipper.shipper.kubernetes.access import ApiAccess
 from log_shipper.shipper.kubernetes.watcher import ClusterWatcher, WatchScope
 from log_shipper.shipper.options.model import ShipperConfig
 from log_shipper.shipper.processors.add_kubernetes_metadata import AddKubernetesMetadataConfig
@@ -125,7 +125,7 @@ def test_the_account_may_read_what_add_kubernetes_metadata_asks_for_and_nothing_
         next(document for document in documents("daemonset") if document["kind"] == kind)
         for kind in ("ClusterRole", "ClusterRoleBinding", "ServiceAccount", "DaemonSet")
     )
-    watcher = ClusterWatcher(WatchScope(), Access("localhost", 1, "the test"), SystemClock())
+    watcher = ClusterWatcher(WatchScope(), ApiAccess("localhost", 1, "the test"), SystemClock())
     (rule,) = role["rules"]
     assert rule == {"apiGroups": [""], "resources": list(watcher.watches), "verbs": ["get", "list", "watch"]}
     (of_documentation,) = (block for block in _yaml_blocks(PROCESSING) if block.get("kind") == "ClusterRole")

@@ -15,7 +15,7 @@ def failing(retry_interval: float = 60.0) -> Pending:
     """At time 100, the disk refused an urgent save of A."""
     pending = Pending(1.0, retry_interval)
     pending.urge([A], 100.0)
-    pending.failed(pending.take(), 100.0)
+    pending.failed(pending.pop_all(), 100.0)
     return pending
 
 
@@ -35,7 +35,7 @@ def test_only_the_first_note_has_to_wake_the_thread() -> None:
     assert pending.note({"a": A}, 100.6)
     assert pending.wait(200.0) == 0
     assert pending.take_unwritten(200.0) is None
-    assert pending.take().entries == {"a": A}
+    assert pending.pop_all().entries == {"a": A}
     assert pending.note({"a": A}, 300.0)
 
 
@@ -90,7 +90,7 @@ def test_what_is_to_be_on_disk_at_once_is_not_written_before() -> None:
     pending.note({"a": A}, 100.0)
     pending.urge([], 100.0)
     assert pending.take_unwritten(100.0) is None
-    assert pending.take().entries == {"a": A}
+    assert pending.pop_all().entries == {"a": A}
     assert pending.wait(100.0) is None
     pending.note({"b": A}, 100.0)
     assert pending.take_unwritten(100.0) == {"b": A}
@@ -99,19 +99,19 @@ def test_what_is_to_be_on_disk_at_once_is_not_written_before() -> None:
 def test_what_was_noted_while_the_disk_refused_is_newer_than_what_is_put_back() -> None:
     pending = Pending(1.0, 1.0)
     pending.note({"a": A, "b": None}, 100.0)
-    taken = pending.take()
+    taken = pending.pop_all()
     pending.note({"a": NEWER}, 100.1)
     pending.failed(taken, 100.2)
-    assert pending.take().entries == {"a": NEWER, "b": None}
+    assert pending.pop_all().entries == {"a": NEWER, "b": None}
 
 
 def test_tickets_are_put_back_before_later_ones() -> None:
     pending = Pending(1.0, 1.0)
     first = pending.urge([A], 100.0)
-    taken = pending.take()
+    taken = pending.pop_all()
     second = pending.urge([A], 100.0)
     pending.failed(taken, 100.0)
-    assert pending.take().tickets == [first, second]
+    assert pending.pop_all().tickets == [first, second]
 
 
 def test_an_urgent_save_does_not_hurry_a_disk_that_refuses() -> None:
@@ -125,7 +125,7 @@ def test_closing_asks_a_disk_that_refused_once_more_at_once_and_ends_at_the_dead
     pending.close(103.0, 101.0)
     assert not pending.finished(104.0)
     assert pending.wait(101.0) == 0
-    pending.failed(pending.take(), 101.5)
+    pending.failed(pending.pop_all(), 101.5)
     assert pending.wait(101.5) == 1.5
     assert not pending.finished(102.9)
     assert pending.finished(103.0)

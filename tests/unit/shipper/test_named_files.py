@@ -24,7 +24,7 @@ from log_shipper.shipper.docker.place import place_of
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.inputs.files.discovery.scanner import ScannedFile
 from log_shipper.shipper.inputs.files.identity.fingerprint import name_of_file
-from log_shipper.shipper.kubernetes.access import Access, Pem
+from log_shipper.shipper.kubernetes.access import ApiAccess, Pem
 from log_shipper.shipper.kubernetes.kubeconfig import read_kubeconfig
 from log_shipper.shipper.options.cloud import CloudTlsConfig
 from log_shipper.shipper.options.docker import DockerTlsConfig
@@ -39,7 +39,7 @@ Use = Callable[[Path, CertificateDirectory], object]
 
 def kubernetes(**files: Path) -> object:
     pems = {name: Pem(file=str(path)) for name, path in files.items()}
-    return Access("127.0.0.1", 6443, "test", **pems).tls()  # type: ignore[arg-type]  # names of a table
+    return ApiAccess("127.0.0.1", 6443, "test", **pems).tls()  # type: ignore[arg-type]  # names of a table
 
 
 def kafka(**options: object) -> str:
@@ -52,7 +52,7 @@ def docker(**options: object) -> object:
 
 def marked(path: Path) -> object:
     config = InputConfig(id="a", paths=("x",), file_identity=FileIdentityConfig("inode_marker", marker=str(path)))
-    scanned = ScannedFile.of(str(path.parent), os.stat(path.parent))
+    scanned = ScannedFile.from_status(str(path.parent), os.stat(path.parent))
     return name_of_file(config, scanned, lambda offset, length: b"", lambda offset: True)
 
 
@@ -60,7 +60,7 @@ USES: dict[str, Use] = {
     "a configuration": lambda path, _: read_bytes(path),
     "a keystore": lambda path, _: read_keystore(path),
     "a kubeconfig": lambda path, _: read_kubeconfig(path),
-    "tokenFile": lambda path, _: Access("127.0.0.1", 6443, "test", token_file=str(path)).bearer(),
+    "tokenFile": lambda path, _: ApiAccess("127.0.0.1", 6443, "test", token_file=str(path)).bearer(),
     "the authorities of an API server": lambda path, _: kubernetes(authorities=path),
     "a certificate for an API server": lambda path, made: kubernetes(certificate=path, key=Path(made.issue()[1])),
     "a key for an API server": lambda path, made: kubernetes(certificate=Path(made.issue()[0]), key=path),

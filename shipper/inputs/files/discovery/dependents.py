@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from log_shipper.shipper.inputs.files.discovery.scanner import Listing
+from log_shipper.shipper.inputs.files.discovery.scanner import ScanResult
 from log_shipper.shipper.inputs.files.discovery.spec import InputSpec
 from log_shipper.shipper.inputs.files.discovery.symlinks import Place
 
@@ -16,7 +16,7 @@ class Dependents:
         self.names: dict[str, dict[str, Specs]] = {}
         self._by_ending: dict[int, dict[str, dict[str, Specs]]] = {}  # by the length of the ending
 
-    def replace(self, spec: InputSpec, before: Listing, now: Listing) -> None:
+    def replace(self, spec: InputSpec, before: ScanResult, now: ScanResult) -> None:
         """Replace the listing of an input."""
         for directory, name in before.places - now.places:
             _discard(self.names, directory, name, spec)

@@ -15,7 +15,7 @@ from enum import Enum
 from operator import itemgetter
 
 from log_shipper.config.text.globs import Wildcard
-from log_shipper.shipper.inputs.files.discovery.symlinks import ANY_NAME, Inode, Place, Symlinks, Trail
+from log_shipper.shipper.inputs.files.discovery.symlinks import ANY_NAME, Inode, PathHistory, Place, Symlinks
 
 LONG_ENDING = 16  # characters: shorter endings match many files
 TICK = 2.0  # seconds: FAT's resolution, the coarsest known
@@ -35,7 +35,7 @@ class ScannedFile:
     changed: int = 0
 
     @classmethod
-    def of(cls, path: str, status: os.stat_result) -> "ScannedFile":
+    def from_status(cls, path: str, status: os.stat_result) -> "ScannedFile":
         return cls(path, (status.st_dev, status.st_ino), status.st_size, status.st_mtime, status.st_ctime_ns)
 
 
@@ -69,7 +69,7 @@ class Directory:
         self.key: Inode | None = None
         self.problem: str | None = None
         self._symlinks = symlinks
-        self._trail = Trail(path, symlinks, includes_last=False)
+        self._trail = PathHistory(path, symlinks, includes_last=False)
         self._monotonic = monotonic
         self._progressed = progressed
         self._names: dict[str, DirectoryEntry] = {}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from log_shipper.config.text.patterns import Pattern, searcher
 from log_shipper.shipper.inputs.files.discovery.directory import MISSING_ERRORS, ScannedFile
-from log_shipper.shipper.inputs.files.discovery.symlinks import Place, Symlinks, Trail
+from log_shipper.shipper.inputs.files.discovery.symlinks import PathHistory, Place, Symlinks
 
 _KINDS = {
     stat.S_IFDIR: "a directory",
@@ -41,7 +41,7 @@ class Probe:
         self.is_link = False
         self._filters = filters
         self._symlinks = symlinks
-        self._trail = Trail(path, symlinks, includes_last=True)
+        self._trail = PathHistory(path, symlinks, includes_last=True)
         self._settled: object = None  # the last result: if it is unchanged, nothing else is inspected
         self._reads_links = reads_links
         self._literal = literal
@@ -90,7 +90,7 @@ class Probe:
             if full or self.file is None or self.file.inode != key:
                 paths = {self.path, self._trail.end if self.is_link else self.path}
                 self.excluded = not all(self._filters.let_through(path) for path in paths)
-                self.file = None if self.excluded else ScannedFile.of(self.path, status)
+                self.file = None if self.excluded else ScannedFile.from_status(self.path, status)
 
     def _leave(self, problem: str | None) -> None:
         self.file, self.excluded, self.problem = None, False, problem

@@ -42,7 +42,7 @@ class Directories:
             self._looked_at[directory.path] = full
             directory.refresh(full=full)
 
-    def at(self, path: str) -> Directory:
+    def get(self, path: str) -> Directory:
         directory = self._known.get(path)
         if directory is None:
             directory = self._known[path] = Directory(path, self.symlinks, self._monotonic, self.progressed)
@@ -78,7 +78,7 @@ class Tree:
     def directory_at(self, path: str) -> Directory:
         directory = self._walked.get(path)
         if directory is None:
-            directory = self.directories.get(path) or self._all.at(path)
+            directory = self.directories.get(path) or self._all.get(path)
             self._walked[path] = directory
         return directory
 

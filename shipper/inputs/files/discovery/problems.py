@@ -8,7 +8,7 @@ from log_shipper.runtime.logs.folding import EACH
 logger = logging.getLogger(__name__)
 
 
-class Problems:
+class FileProblems:
     def __init__(self) -> None:
         self._of_files: dict[str, str] = {}  # from opening files
         self._of_reads: dict[str, str] = {}  # from reading open files

@@ -18,7 +18,7 @@ from log_shipper.shipper.inputs.files.discovery.directory_probe import READ_LINK
 from log_shipper.shipper.inputs.files.discovery.directory_tree import Directories, Tree
 from log_shipper.shipper.inputs.files.discovery.symlinks import Inode, Place
 
-__all__ = ["Inode", "Listing", "ScanOptions", "ScannedFile", "Scanner"]
+__all__ = ["Inode", "ScanOptions", "ScanResult", "ScannedFile", "Scanner"]
 
 RETRIES = 2  # of a scan during which directories changed: it may have missed a renamed file
 
@@ -35,7 +35,7 @@ class ScanOptions:
 
 
 @dataclass(slots=True)
-class Listing:
+class ScanResult:
     """The result of a scan. `files` by key, so that links to one file count once; `problems`: reasons, by path, why
     files cannot be read; `unmatched`: patterns without a match, with the reason; `places` to watch, in one of which
     anything new appears first; `endings`: endings of names that patterns search, by directory."""
@@ -74,9 +74,9 @@ class Scanner:
         self._probes: dict[tuple[str, bool], Probe] = {}
         self._identities: dict[str, Inode | None] = {}
         self._unsettled = True
-        self._listing = Listing()
+        self._listing = ScanResult()
 
-    def scan(self, *, full: bool) -> Listing:
+    def scan(self, *, full: bool) -> ScanResult:
         """Return the files that the paths match now: the same object as last time if nothing changed. `full`: list
         every directory and inspect every file. The caller must not change the result."""
         if self._begins_rounds:
@@ -90,7 +90,7 @@ class Scanner:
             self._take(listing)
         return self._listing
 
-    def _look(self, *, full: bool, again: bool = False) -> Listing | None:
+    def _look(self, *, full: bool, again: bool = False) -> ScanResult | None:
         """Return the new listing, or None if nothing changed."""
         changed = self._tree.refresh(full=full, again=again)
         for probe in self._probes.values():
@@ -98,7 +98,7 @@ class Scanner:
             self._tree.progressed()
         return self._follow() if full or changed or self._unsettled else None
 
-    def _follow(self) -> Listing:
+    def _follow(self) -> ScanResult:
         search = _Search(self._tree, self._probes, self._filters, self._options, self._listing)
         for pattern in self._patterns:
             search.follow(pattern)
@@ -113,7 +113,7 @@ class Scanner:
                 listing.problems[directory.path] = directory.problem
         return listing
 
-    def _take(self, listing: Listing) -> None:
+    def _take(self, listing: ScanResult) -> None:
         identities = {path: directory.key for path, directory in self._tree.directories.items()}
         # A directory that replaced another must be watched, even with the same files in it.
         if listing != self._listing or identities != self._identities:
@@ -129,9 +129,9 @@ class _Search:
         probes: dict[tuple[str, bool], Probe],
         filters: Filters,
         options: ScanOptions,
-        last: Listing,
+        last: ScanResult,
     ) -> None:
-        self.listing = Listing()
+        self.listing = ScanResult()
         self.probes: dict[tuple[str, bool], Probe] = {}
         self.unsettled = False
         self._tree = tree
@@ -182,7 +182,7 @@ class _Search:
             self.unsettled = self._matched = True
         else:
             entry.is_checked = stat.S_ISREG(status.st_mode)
-            entry.file = ScannedFile.of(path, status) if entry.is_checked else None
+            entry.file = ScannedFile.from_status(path, status) if entry.is_checked else None
             self.unsettled = self.unsettled or not entry.is_checked
         self._tree.progressed()
 

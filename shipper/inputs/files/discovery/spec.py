@@ -68,7 +68,7 @@ class Candidate(NamedTuple):
     key: FileKey
 
     @classmethod
-    def of(cls, spec: InputSpec, file: ScannedFile) -> "Candidate":
+    def from_scan(cls, spec: InputSpec, file: ScannedFile) -> "Candidate":
         return cls(spec, file, (spec.id, *file.inode))
 
 

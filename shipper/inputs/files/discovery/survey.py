@@ -15,8 +15,8 @@ from log_shipper.runtime.logs.folding import EACH
 from log_shipper.shipper.inputs.base import SourceContext, with_progress
 from log_shipper.shipper.inputs.files.discovery.dependents import Dependents
 from log_shipper.shipper.inputs.files.discovery.directory_tree import NO_HINTS, Directories
-from log_shipper.shipper.inputs.files.discovery.problems import Problems
-from log_shipper.shipper.inputs.files.discovery.scanner import Listing, ScannedFile, Scanner
+from log_shipper.shipper.inputs.files.discovery.problems import FileProblems
+from log_shipper.shipper.inputs.files.discovery.scanner import ScannedFile, Scanner, ScanResult
 from log_shipper.shipper.inputs.files.discovery.spec import Candidate, FileKey, InputSpec
 from log_shipper.shipper.inputs.files.discovery.symlinks import MissedFiles, Place
 from log_shipper.shipper.inputs.files.discovery.watch import Watcher
@@ -34,14 +34,14 @@ MISSED = (
     "between two scans. Their lines are lost. Rotate less often, or add the names of rotated files to the paths"
 )
 
-NOTHING = Listing()
+NOTHING = ScanResult()
 
 
 class Survey:
     """Used by the reading thread only."""
 
     def __init__(
-        self, inputs: Iterable[InputSpec], watcher: Watcher, problems: Problems, context: SourceContext
+        self, inputs: Iterable[InputSpec], watcher: Watcher, problems: FileProblems, context: SourceContext
     ) -> None:
         self._candidates: dict[FileKey, Candidate] = {}
         self._present: dict[tuple[str, str], FileKey] = {}
@@ -55,7 +55,7 @@ class Survey:
         self._next_rounds: dict[float, float] = {}  # by check_interval: when its inputs are scanned together
         self._directories: WeakValueDictionary[object, Directories] = WeakValueDictionary()  # by filters
         self._scanners: dict[InputSpec, Scanner] = {}
-        self._listings: dict[InputSpec, Listing] = {}
+        self._listings: dict[InputSpec, ScanResult] = {}
         self._found: dict[InputSpec, dict[FileKey, Candidate]] = {}  # the content of the listings
         self._dependents = Dependents()
         self._unmatched_since: dict[InputSpec, dict[str, float]] = {}  # of patterns without a match
@@ -196,13 +196,13 @@ class Survey:
             self._merge()
         self._report_missed(before)
 
-    def _note(self, spec: InputSpec, listing: Listing) -> None:
+    def _note(self, spec: InputSpec, listing: ScanResult) -> None:
         self._dependents.replace(spec, self._listings[spec], listing)
         self._listings[spec] = listing
-        candidates = [Candidate.of(spec, file) for file in listing.files.values()]
+        candidates = [Candidate.from_scan(spec, file) for file in listing.files.values()]
         self._found[spec] = {candidate.key: candidate for candidate in candidates}
 
-    def _unmatched(self, spec: InputSpec, listing: Listing) -> dict[str, str]:
+    def _unmatched(self, spec: InputSpec, listing: ScanResult) -> dict[str, str]:
         """Return the patterns without a match, with the reason. A pattern that had a match is left out for the time
         between two scans: a rotation renames the file some time before it creates the next one."""
         if spec.comes_and_goes:
@@ -273,7 +273,7 @@ class Survey:
                 self.request_scan()
                 continue
             if (status.st_dev, status.st_ino) == scanned.inode:
-                seen = Candidate.of(spec, ScannedFile.of(scanned.path, status))
+                seen = Candidate.from_scan(spec, ScannedFile.from_status(scanned.path, status))
                 self._candidates[key] = self._seen_since[key] = seen
             else:
                 self.request_scan()
@@ -290,4 +290,4 @@ class Discovery:
 
     survey: Survey
     watcher: Watcher
-    problems: Problems
+    problems: FileProblems

@@ -111,7 +111,7 @@ class Symlinks:
         self.directories = set()
 
 
-class Trail:
+class PathHistory:
     """The places of one path over time. `includes_last`: also that of its last name."""
 
     __slots__ = ("_ahead", "_hints", "_includes_last", "_is_whole", "_seen", "_symlinks", "end", "path", "places")

@@ -8,7 +8,7 @@ from log_shipper.registry.state import FileState
 from log_shipper.shipper.errors import Truncated
 from log_shipper.shipper.inputs.files.identity.fingerprint import HEAD_SIZE, digest, fingerprint, tail_hash
 from log_shipper.shipper.inputs.files.identity.padding import FIRST_WINDOW, Padding, content_size, is_filled_to
-from log_shipper.shipper.inputs.files.identity.prefix import Prefix, Trail
+from log_shipper.shipper.inputs.files.identity.prefix import Prefix, ProofTrail
 from log_shipper.shipper.options.model import InputConfig
 from log_shipper.shipper.reader.base import RawFile
 from log_shipper.shipper.reader.gzip_file import MAGIC, GzipFile, ends_before, head, is_gzip
@@ -44,7 +44,7 @@ class Content(Protocol):
     def ends_before(self, length: int) -> bool:
         """Return True if the content is shorter than `length` and cannot grow."""
 
-    def reader(self, offset: int, cuts: tuple[int, ...], trail: Trail, fd: int | None = None) -> RawFile:
+    def reader(self, offset: int, cuts: tuple[int, ...], trail: ProofTrail, fd: int | None = None) -> RawFile:
         """Return the reader of the content. `fd`: another descriptor of the file to read from."""
 
 
@@ -53,12 +53,12 @@ class PlainFile(LogFile):
     it (repeated lines), so the head is compared too. `unit` as in padding.py."""
 
     def __init__(
-        self, fd: int, offset: int, cuts: tuple[int, ...] = (), trail: Trail | None = None, unit: int = 1
+        self, fd: int, offset: int, cuts: tuple[int, ...] = (), trail: ProofTrail | None = None, unit: int = 1
     ) -> None:
         super().__init__(fd, offset, cuts)
         self.unit = unit
         self._padding = Padding(unit)
-        self._trail = trail or Trail(None)
+        self._trail = trail or ProofTrail(None)
         self._head = fingerprint(fd, min(offset, HEAD_SIZE))
         self._paused = True
         self.line_end = offset, self._tail  # where the last whole line ended, and the bytes before it, as read
@@ -171,12 +171,12 @@ class Plain:
     def ends_before(self, length: int) -> bool:
         return False
 
-    def reader(self, offset: int, cuts: tuple[int, ...], trail: Trail, fd: int | None = None) -> PlainFile:
+    def reader(self, offset: int, cuts: tuple[int, ...], trail: ProofTrail, fd: int | None = None) -> PlainFile:
         return PlainFile(self.fd if fd is None else fd, offset, cuts, trail, self._unit)
 
 
 class ZippedFile(GzipFile):
-    def __init__(self, fd: int, offset: int, cuts: tuple[int, ...], trail: Trail) -> None:
+    def __init__(self, fd: int, offset: int, cuts: tuple[int, ...], trail: ProofTrail) -> None:
         super().__init__(fd, offset, cuts)
         self._trail = trail
 
@@ -212,7 +212,7 @@ class Zipped:
     def ends_before(self, length: int) -> bool:
         return ends_before(self.fd, length)
 
-    def reader(self, offset: int, cuts: tuple[int, ...], trail: Trail, fd: int | None = None) -> ZippedFile:
+    def reader(self, offset: int, cuts: tuple[int, ...], trail: ProofTrail, fd: int | None = None) -> ZippedFile:
         return ZippedFile(self.fd if fd is None else fd, offset, cuts, trail)
 
 
@@ -274,14 +274,14 @@ def tail_at(content: Content, file: RawFile, position: int) -> str:
     return content.tail_hash(position)
 
 
-def trail_from(content: Content, state: FileState) -> Trail:
+def trail_from(content: Content, state: FileState) -> ProofTrail:
     """Return the trail of a file that resumes at its entry's position, without reading all before it. Raises
     OSError."""
     if not state.position:
-        return Trail(Prefix())
+        return ProofTrail(Prefix())
     if content.compressed or not state.proof:
-        return Trail(None)
-    return Trail(Prefix.resume(content.fd, state.proof, state.position))
+        return ProofTrail(None)
+    return ProofTrail(Prefix.resume(content.fd, state.proof, state.position))
 
 
 def begins_as(content: Content, other: Content, size: int) -> bool:

@@ -83,7 +83,7 @@ class ReadBytes:
     rest: bytes = b""
 
 
-class Trail:
+class ProofTrail:
     """The proofs of what was read, for ascending offsets. Bytes after the last of these offsets are kept, up to one
     read: a longer message leaves offsets before its end without a proof."""
 

@@ -6,7 +6,7 @@ from log_shipper.registry.state import FileState
 from log_shipper.shipper.errors import Disproved, Truncated
 from log_shipper.shipper.inputs.files.identity.content import Content
 from log_shipper.shipper.inputs.files.identity.opened_file import OpenedFile
-from log_shipper.shipper.inputs.files.identity.prefix import Prefix, ReadBytes, Trail
+from log_shipper.shipper.inputs.files.identity.prefix import Prefix, ProofTrail, ReadBytes
 from log_shipper.shipper.reader.gzip_file import CompressionError
 from log_shipper.shipper.reader.log_file import READ_SIZE
 
@@ -19,7 +19,7 @@ class Proving:
     def __init__(self, content: Content, state: FileState) -> None:
         """Open the content. Raises OSError."""
         self._state = state
-        self.trail = Trail(Prefix())
+        self.trail = ProofTrail(Prefix())
         cuts = (state.position, *(cut for cut in state.cuts if cut > state.position))
         self.file = content.reader(0, cuts, self.trail)
         self._fd = content.fd

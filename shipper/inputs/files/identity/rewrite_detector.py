@@ -38,7 +38,7 @@ from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.errors import Truncated
 from log_shipper.shipper.inputs.files.identity.content import Content, Look, Plain, PlainFile, look_of
 from log_shipper.shipper.inputs.files.identity.padding import is_filled_to
-from log_shipper.shipper.inputs.files.identity.prefix import Trail
+from log_shipper.shipper.inputs.files.identity.prefix import ProofTrail
 from log_shipper.shipper.inputs.files.identity.proving import SecondReading
 from log_shipper.shipper.reader.base import RawFile
 
@@ -65,7 +65,7 @@ class RewriteDetector:
         """Return True if at most the file's name has changed since the last look."""
         return self._is_seen(look_of(status))
 
-    def confirm(self, file: RawFile, trail: Trail) -> bool:
+    def confirm(self, file: RawFile, trail: ProofTrail) -> bool:
         """Look at the file. Return True if it still has what was read, so that it may be read further; False if that is
         not known yet. Raises Truncated, OSError."""
         if self._proof is None:
@@ -86,7 +86,7 @@ class RewriteDetector:
         self._proof, self._seen, self._unsettled = None, self._unsettled or self._seen, None
         return True
 
-    def _needs_proof(self, look: Look, file: PlainFile, trail: Trail) -> bool:
+    def _needs_proof(self, look: Look, file: PlainFile, trail: ProofTrail) -> bool:
         size, size_seen = look[0], self._seen[0]
         if size < file.offset:
             raise Truncated(size)
@@ -120,7 +120,7 @@ def _name(fd: int) -> int:
         return 0
 
 
-def _proof(fd: int, trail: Trail) -> SecondReading | None:
+def _proof(fd: int, trail: ProofTrail) -> SecondReading | None:
     """Return the proof so far; None for an entry without a proof."""
     read_bytes = trail.read_bytes
     return None if read_bytes is None else SecondReading(fd, read_bytes)

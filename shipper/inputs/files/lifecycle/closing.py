@@ -18,9 +18,9 @@ from log_shipper.shipper.inputs.files.discovery.watch import Watcher
 from log_shipper.shipper.inputs.files.lifecycle.open_files import OpenFiles
 from log_shipper.shipper.inputs.files.lifecycle.transitions import (
     Effect,
-    Event,
+    FileEvent,
+    FileObservation,
     Next,
-    Observed,
     To,
     is_over_time,
     next_state,
@@ -107,7 +107,7 @@ class Closer:
                 self._decide(harvester, now)
             self._make_room(now)
         if now >= self._removed.next_look:
-            self._keep_budgets(self._removed.look())
+            self._keep_budgets(self._removed.check_sizes())
 
     def _make_room(self, now: float) -> None:
         """Close idle files in favour of those that wait to be opened."""
@@ -165,9 +165,9 @@ class Closer:
             self._refused[harvester] = None
         return True
 
-    def _look(self, harvester: Harvester, now: float, *, wanted: bool) -> Observed:
+    def _look(self, harvester: Harvester, now: float, *, wanted: bool) -> FileObservation:
         deadline = harvester.message_deadline
-        return Observed(
+        return FileObservation(
             rules=self._rules_of(harvester),
             idle_for=now - harvester.schedule.read_at,
             open_for=now - harvester.opened_at,
@@ -184,7 +184,7 @@ class Closer:
             wanted=wanted,
         )
 
-    def _look_closely(self, harvester: Harvester, seen: Observed) -> os.stat_result:
+    def _look_closely(self, harvester: Harvester, seen: FileObservation) -> os.stat_result:
         """Inspect a file that is about to be closed. It is watched first, so that no later write is missed."""
         if not seen.is_removed:
             self._open_files.watch(harvester)
@@ -224,21 +224,21 @@ class Closer:
         input whose deleted files have grown."""
         flooded = self._pipeline.devices_over_flood_mark
         for harvester in self._removed.on_devices(flooded) if flooded else ():
-            self._give_up(harvester, next_state(Event.OVER_BUDGET)._replace(why="queue.disk.watermark.flood"))
+            self._give_up(harvester, next_state(FileEvent.OVER_BUDGET)._replace(why="queue.disk.watermark.flood"))
         for input_id in grown:
             self._keep_budget(input_id)
 
     def _keep_budget(self, input_id: str) -> None:
         budget = self._rules[input_id].removed.max_bytes
         for harvester in self._removed.beyond(input_id, budget) if budget else ():
-            self._give_up(harvester, next_state(Event.OVER_BUDGET)._replace(why="close.removed.max_bytes"))
+            self._give_up(harvester, next_state(FileEvent.OVER_BUDGET)._replace(why="close.removed.max_bytes"))
 
     def stop(self) -> None:
         """Count and log the loss of deleted files at a stop: only their open descriptors reach them. Data in flight may
         have been delivered."""
         for harvester in [removed for removed in self._removed if removed.is_proven]:
             position, size = harvester.state.position, max(harvester.content.size, harvester.offset)
-            self._open_files.leave(harvester, next_state(Event.STOPPED_REMOVED))
+            self._open_files.leave(harvester, next_state(FileEvent.STOPPED_REMOVED))
             self._open_files.note_reported(harvester)
             if size > position:
                 self._metrics.bytes_lost += size - position

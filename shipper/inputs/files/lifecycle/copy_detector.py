@@ -120,7 +120,7 @@ class CopyDetector:
         for key, suspect in self.suspects.items():
             opened, status = suspect.opened, os.fstat(suspect.opened.content.fd)
             scanned = candidates[key].file if key in candidates else opened.scanned
-            now = ScannedFile.of(scanned.path, status)
+            now = ScannedFile.from_status(scanned.path, status)
             current.append(replace(opened, size=opened.content.size, scanned=now, modified=status.st_mtime_ns))
         return current
 

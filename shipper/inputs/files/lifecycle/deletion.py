@@ -99,7 +99,7 @@ class Deletions:
             # Our own renaming changes the time of change: it proves an unchanged file only at first.
             if file is None or not _is_read(file, deletion.state, as_closed=deletion.saved is None):
                 return  # it was removed or moved, or may have new data: then it is planned again when it is closed
-            scanned = ScannedFile.of(deletion.state.path, os.fstat(file.fd))
+            scanned = ScannedFile.from_status(deletion.state.path, os.fstat(file.fd))
             if not self._is_read_by_all(deletion.state.input, scanned):
                 self._put(deletion, OTHERS_AFTER)
                 return

@@ -27,9 +27,9 @@ class Closed:
     surveyed: ScannedFile | None = None
 
     @classmethod
-    def of(cls, path: str, status: os.stat_result, candidate: Candidate | None) -> "Closed":
+    def from_status(cls, path: str, status: os.stat_result, candidate: Candidate | None) -> "Closed":
         """Return the state of a file that is closed now. `candidate`: the survey's object."""
-        return cls(ScannedFile.of(path, status), candidate.file if candidate is not None else None)
+        return cls(ScannedFile.from_status(path, status), candidate.file if candidate is not None else None)
 
     def has_new_data(self, scanned: ScannedFile) -> bool:
         """Return True if the file has changed. Its time of change counts too: another file may have its inode, size and

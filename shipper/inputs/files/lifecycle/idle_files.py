@@ -26,7 +26,7 @@ class IdleFiles:
         """Note a file that could not be closed when it should have been."""
         self._changed[harvester] = None
 
-    def note(self, harvester: Harvester) -> None:
+    def add(self, harvester: Harvester) -> None:
         """Note a file that was read to its end, or has nothing in flight any more."""
         if harvester.is_leaving:
             self._changed[harvester] = None

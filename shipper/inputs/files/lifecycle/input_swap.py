@@ -18,7 +18,7 @@ from log_shipper.shipper.inputs.files.discovery.spec import FileKey, InputSpec, 
 from log_shipper.shipper.inputs.files.discovery.survey import Discovery
 from log_shipper.shipper.inputs.files.lifecycle.open_files import OpenFiles
 from log_shipper.shipper.inputs.files.lifecycle.resolver import Identity
-from log_shipper.shipper.inputs.files.lifecycle.transitions import Event, next_state
+from log_shipper.shipper.inputs.files.lifecycle.transitions import FileEvent, next_state
 from log_shipper.shipper.inputs.files.reading.batch_reader import BatchReader
 from log_shipper.shipper.inputs.files.reading.factory import ActiveInputs, Input
 from log_shipper.shipper.inputs.files.reading.harvester import Harvester
@@ -110,7 +110,7 @@ class InputSwap:
     def _release(self) -> None:
         for harvester in [leaving for leaving in self._leaving if self._is_running(leaving)]:
             if self._reading.may_release(harvester):
-                self._open_files.leave(harvester, next_state(Event.WITHDRAWN))
+                self._open_files.leave(harvester, next_state(FileEvent.WITHDRAWN))
 
     def _is_nameless(self, harvester: Harvester) -> bool:
         """Return True if the file cannot be opened again: no path of the inputs matches it, and it has left its path. A

@@ -13,7 +13,7 @@ from log_shipper.shipper.inputs.files.lifecycle.resolver import Identity
 from log_shipper.shipper.inputs.files.lifecycle.starting import HarvesterStarter, OpenLimits
 
 
-class Intake:
+class FileIntake:
     """Used by the reading thread only. `specs` by input id."""
 
     def __init__(

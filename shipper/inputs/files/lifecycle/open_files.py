@@ -19,7 +19,7 @@ from log_shipper.shipper.inputs.files.lifecycle.files import Closed, Draining, F
 from log_shipper.shipper.inputs.files.lifecycle.idle_files import IdleFiles
 from log_shipper.shipper.inputs.files.lifecycle.named_files import NamedFiles
 from log_shipper.shipper.inputs.files.lifecycle.removed_files import RemovedFiles
-from log_shipper.shipper.inputs.files.lifecycle.transitions import Effect, Event, Next, Settled, To, next_state
+from log_shipper.shipper.inputs.files.lifecycle.transitions import Effect, FileEvent, Next, Settled, To, next_state
 from log_shipper.shipper.inputs.files.reading.harvester import Harvester
 from log_shipper.shipper.inputs.files.reading.scheduler import Scheduler
 from log_shipper.shipper.inputs.files.reading.sighting import PathState
@@ -64,7 +64,7 @@ class OpenFiles:
 
     def settled(self, harvester: Harvester) -> None:
         if harvester.is_open:
-            self.idle.note(harvester)
+            self.idle.add(harvester)
         else:
             self._drained.append(harvester)
 
@@ -83,7 +83,7 @@ class OpenFiles:
         if opened.size == opened.scanned.size:  # writes to mapped memory, over NULs at the end, give no event
             self._watcher.watch_file(key, fd)
         closed = Closed(opened.scanned)
-        if closed.has_new_data(Closed.of(opened.scanned.path, os.fstat(fd), None).seen):
+        if closed.has_new_data(Closed.from_status(opened.scanned.path, os.fstat(fd), None).seen):
             self._to_look_at.append(key)  # it was written to before the watch was set
         os.close(fd)
         self.files.change(key, closed)
@@ -113,7 +113,9 @@ class OpenFiles:
                 harvester.state = replace(harvester.state, modified=0)
         closed = None
         if decided.to is To.CLOSED:
-            closed = Closed.of(harvester.state.path, status or harvester.status(), self._candidate_of(harvester.key))
+            closed = Closed.from_status(
+                harvester.state.path, status or harvester.status(), self._candidate_of(harvester.key)
+            )
         self._close_file(harvester, closed)
 
     def note_reported(self, harvester: Harvester) -> None:
@@ -135,7 +137,7 @@ class OpenFiles:
         Unread data is read then, and a remaining entry would be taken for that of the next file at its path."""
         named = [running for running in self.running.values() if running.state.key and not running.is_removed]
         for harvester in [running for running in named if _has_moved(running.state, candidates)]:
-            self.leave(harvester, next_state(Event.RENAMED_BY_PATH))
+            self.leave(harvester, next_state(FileEvent.RENAMED_BY_PATH))
         entries = [entry for entry in self._entries.closed_entries.values() if entry.key]
         for state in [entry for entry in entries if _has_moved(entry, candidates)]:
             del self._entries.closed_entries[name_of_entry(state)]
@@ -161,7 +163,7 @@ class OpenFiles:
 
     def reached_end(self, harvester: Harvester) -> None:
         """Note that the file was read to its current end."""
-        self.idle.note(harvester)
+        self.idle.add(harvester)
         if harvester.padding:
             self._padded[harvester] = None
         else:
@@ -205,7 +207,7 @@ class OpenFiles:
     def stop(self) -> None:
         for harvester in with_progress(list(self.running.values()), self._progressed):
             with suppress(OSError):  # of a network file system: its entry has what was acknowledged
-                self.leave(harvester, next_state(Event.STOPPED))
+                self.leave(harvester, next_state(FileEvent.STOPPED))
 
     def was_truncated(self, harvester: Harvester) -> bool:
         """Return True if the file no longer has the bytes read last, which its next read will show."""

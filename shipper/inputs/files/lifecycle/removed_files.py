@@ -59,10 +59,10 @@ class RemovedFiles:
             return 0.0
         return self._looks.next_look if self._sizes else float("inf")
 
-    def look(self) -> set[str]:
+    def check_sizes(self) -> set[str]:
         """Check the sizes of files whose turn it is, if that is due. Return the inputs whose files take more space than
         at the last call."""
-        self._looks.look(self._sizes)
+        self._looks.check(self._sizes)
         grown, self._grown = self._grown, set()
         return grown
 

@@ -125,7 +125,7 @@ class FileResolver:
         """Return an open file again, with its own descriptor. `was`: the entry with which it was matched before. Raises
         OSError."""
         fd = os.dup(open_fd)
-        scanned = ScannedFile.of(path, os.fstat(fd))
+        scanned = ScannedFile.from_status(path, os.fstat(fd))
         try:
             opened = self._look_into(spec, scanned, fd)
             if opened is None:
@@ -251,7 +251,7 @@ class FileResolver:
         if spec.config.compression == "none" and is_gzip(fd):
             self._warn_of_gzip(key, scanned.path)
         return OpenedFile(
-            ScannedFile.of(scanned.path, status),
+            ScannedFile.from_status(scanned.path, status),
             content,
             content.size,
             name,

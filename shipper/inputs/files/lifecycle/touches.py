@@ -11,7 +11,7 @@ from log_shipper.shipper.inputs.files.discovery.spec import FileKey
 from log_shipper.shipper.inputs.files.discovery.survey import Survey
 from log_shipper.shipper.inputs.files.identity.touched import is_settled, log_touch
 from log_shipper.shipper.inputs.files.lifecycle.open_files import OpenFiles
-from log_shipper.shipper.inputs.files.lifecycle.transitions import Event, next_state
+from log_shipper.shipper.inputs.files.lifecycle.transitions import FileEvent, next_state
 from log_shipper.shipper.inputs.files.reading.harvester import Harvester
 from log_shipper.shipper.inputs.files.reading.sighting import Sighting
 
@@ -46,7 +46,7 @@ class TouchedFiles:
             self._metrics.files_resent += 1
             self._files[harvester.key].is_fresh = True  # else it may wait as a suspected copy
             harvester.state = replace(harvester.state, key="")  # else its fingerprint would name the ended entry
-            self._open_files.leave(harvester, next_state(Event.TOUCHED))
+            self._open_files.leave(harvester, next_state(FileEvent.TOUCHED))
 
     def _is_touched(self, harvester: Harvester) -> bool:
         """Return True if the file was touched and everything read of it is acknowledged."""

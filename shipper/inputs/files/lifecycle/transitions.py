@@ -122,7 +122,7 @@ class Failed:
 
 
 @dataclass(slots=True)
-class Observed:
+class FileObservation:
     """A file that is read, at one moment. `idle_for` and `open_for`: seconds since its last read with data, and since
     it was opened. `is_over`: it is at its end, with nothing pending and nothing in flight; `is_ending`: its pending
     message will be ended by time; `is_read_on`: another file's message continues in it. `wanted`: another file waits
@@ -155,7 +155,7 @@ class Settled:
     has_ended: bool
 
 
-class Event(Enum):
+class FileEvent(Enum):
     """An event that decides by itself."""
 
     TOUCHED = auto()
@@ -166,17 +166,17 @@ class Event(Enum):
     OVER_BUDGET = auto()
 
 
-Seen = Opened | Failed | Observed | Settled | Event
+Seen = Opened | Failed | FileObservation | Settled | FileEvent
 
 AFTER_INTERVAL = "close.reader.after_interval"
 STAYS = Next(To.READING)
-AT_ONCE: Mapping[Event, Next] = {
-    Event.TOUCHED: Next(To.NONE, (Effect.END,), ended=TRUNCATED),
-    Event.RENAMED_BY_PATH: Next(To.NONE, (Effect.END,), ended=REMOVED),
-    Event.WITHDRAWN: Next(To.NONE),
-    Event.STOPPED: Next(To.NONE, (Effect.KEEP,)),
-    Event.STOPPED_REMOVED: Next(To.NONE, (Effect.END, Effect.COUNT), ended=REMOVED),
-    Event.OVER_BUDGET: Next(To.NONE, (Effect.END, Effect.COUNT), ended=REMOVED),
+AT_ONCE: Mapping[FileEvent, Next] = {
+    FileEvent.TOUCHED: Next(To.NONE, (Effect.END,), ended=TRUNCATED),
+    FileEvent.RENAMED_BY_PATH: Next(To.NONE, (Effect.END,), ended=REMOVED),
+    FileEvent.WITHDRAWN: Next(To.NONE),
+    FileEvent.STOPPED: Next(To.NONE, (Effect.KEEP,)),
+    FileEvent.STOPPED_REMOVED: Next(To.NONE, (Effect.END, Effect.COUNT), ended=REMOVED),
+    FileEvent.OVER_BUDGET: Next(To.NONE, (Effect.END, Effect.COUNT), ended=REMOVED),
 }
 
 
@@ -186,11 +186,11 @@ def next_state(seen: Seen) -> Next:
             return _opened(seen)
         case Failed():
             return _failed(seen.error)
-        case Observed():
+        case FileObservation():
             return _without_name(seen) if seen.is_removed else _looked(seen)
         case Settled():
             return _settled(seen)
-        case Event():
+        case FileEvent():
             return AT_ONCE[seen]
 
 
@@ -215,7 +215,7 @@ def _failed(error: Truncated | CompressionError | OSError) -> Next:
     return Next(To.NONE, (Effect.REPORT,))
 
 
-def _looked(seen: Observed) -> Next:
+def _looked(seen: FileObservation) -> Next:
     option = _option(seen)
     if option is None:
         return STAYS
@@ -226,7 +226,7 @@ def _looked(seen: Observed) -> Next:
     return Next(To.CLOSED if seen.at_end or seen.is_finished else To.NONE, (Effect.KEEP,), option)
 
 
-def _without_name(seen: Observed) -> Next:
+def _without_name(seen: FileObservation) -> Next:
     """Return the next state of a deleted file: it is read to its end, because that is impossible later."""
     option, is_over = _option(seen), is_over_time(seen.rules, seen.open_for)
     if option is None:
@@ -244,7 +244,7 @@ def _given_up(option: str) -> Next:
     return Next(To.NONE, (Effect.END, Effect.COUNT), option, REMOVED)
 
 
-def _option(seen: Observed) -> str | None:
+def _option(seen: FileObservation) -> str | None:
     """Return the option that closes the file."""
     rules, change = seen.rules, seen.rules.on_state_change
     if seen.is_read_on:

@@ -17,7 +17,7 @@ from log_shipper.registry.state import FileState
 from log_shipper.shipper.errors import Truncated
 from log_shipper.shipper.event import Messages
 from log_shipper.shipper.inputs.files.identity.content import Content, PlainFile
-from log_shipper.shipper.inputs.files.identity.prefix import Trail
+from log_shipper.shipper.inputs.files.identity.prefix import ProofTrail
 from log_shipper.shipper.pipeline.acks import Ledger
 from log_shipper.shipper.reader.base import RawFile
 from log_shipper.shipper.reader.interleaved import snap_forward
@@ -142,7 +142,7 @@ class _Part:
         self.successor = successor
         self.start = start
         self._fd = os.dup(successor.fd)  # the successor may be closed while this is read
-        self.file = successor.content.reader(0, cuts, Trail(None), self._fd)
+        self.file = successor.content.reader(0, cuts, ProofTrail(None), self._fd)
         self._block = b""
         self._given = 0  # bytes of the block
         self._taken = bytearray()

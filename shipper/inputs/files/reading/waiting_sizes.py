@@ -37,7 +37,7 @@ class WaitingSizes:
         self._turn: deque[Harvester] = deque()
         self.next_look = 0.0  # monotonic time of the next turn
 
-    def look(self, waiting: Iterable[Harvester]) -> None:
+    def check(self, waiting: Iterable[Harvester]) -> None:
         """Check the files whose turn it is, if that is due. `waiting` begins the next round when all had their turn."""
         started = self._clock.monotonic()
         if started < self.next_look:

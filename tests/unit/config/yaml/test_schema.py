@@ -39,26 +39,26 @@ def test_an_option_knows_its_section_and_whether_it_always_exists() -> None:
 
 
 def test_every_name_of_an_option_is_known() -> None:
-    assert {key: option.name for key, option in Names.of(Model).options.items() if "." in key} == {
+    assert {key: option.name for key, option in Names.for_model(Model).options.items() if "." in key} == {
         "new.name": "renamed",
         "old.name": "renamed",
     }
 
 
 def test_the_beginning_of_a_dotted_name_is_known_as_such() -> None:
-    names = Names.of(Model)
+    names = Names.for_model(Model)
     known = {name: names.is_beginning(name) for name in ("new", "far", "first", "ne")}
     assert known == {"new": True, "far": True, "first": False, "ne": False}
 
 
 def test_a_misspelled_name_gets_the_nearest_one() -> None:
-    names = Names.of(Model)
+    names = Names.for_model(Model)
     assert names.unknown("frist") == "unknown option; did you mean 'first'?"
     assert names.unknown("new.nam") == "unknown option; did you mean 'new.name'?"
 
 
 def test_a_name_near_to_nothing_gets_the_list() -> None:
-    assert Names.of(Model).unknown("zzz") == "unknown option; known here: first, inner, maybe, many, new.name"
+    assert Names.for_model(Model).unknown("zzz") == "unknown option; known here: first, inner, maybe, many, new.name"
 
 
 @dataclass(frozen=True)
@@ -100,15 +100,15 @@ def test_leaves_are_named_from_the_top_but_for_lists_of_sections() -> None:
 
 
 def test_a_name_of_another_kind_is_known_with_where_it_belongs() -> None:
-    names = Names.of(Other, KINDS)
+    names = Names.for_model(Other, KINDS)
     assert names.others["inner.depth"] == "belongs to kind: model; here, it is named deep.depth"
     assert names.others["first"] == "belongs to kind: model"
-    assert Names.of(Model, KINDS).others["flat"] == "belongs to kind: other, third"
+    assert Names.for_model(Model, KINDS).others["flat"] == "belongs to kind: other, third"
     assert (names.is_foreign("first"), names.is_beginning("inner"), names.is_foreign("nothing")) == (True, True, False)
 
 
 def test_without_kinds_no_name_belongs_elsewhere() -> None:
-    assert Names.of(Other).others == {}
+    assert Names.for_model(Other).others == {}
 
 
 def test_a_kind_that_there_is_elsewhere_is_reported_from_one_that_is_misspelt() -> None:

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from log_shipper.runtime.monitor.server import Handler, HttpServer, Limits, Request, Response
+from log_shipper.runtime.monitor.server import Handler, HttpServer, MonitorLimits, Request, Response
 
 # The limits of time are for tests that wait for them; the others must pass on a machine that is busy.
-PATIENT = Limits(
+PATIENT = MonitorLimits(
     connections=4,
     streams=2,
     connections_a_second=10_000,
@@ -75,7 +75,7 @@ class Site:
             self.stream_ended.set()
 
 
-Serve = Callable[[Limits], int]
+Serve = Callable[[MonitorLimits], int]
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def serve(site: Site) -> Iterator[Serve]:
     """Starts a server, and returns its port."""
     servers = []
 
-    def start(limits: Limits) -> int:
+    def start(limits: MonitorLimits) -> int:
         server = HttpServer(site.routes(), limits, names=["Web-1"])
         server.listen_on("127.0.0.1", 0)
         server.start()
@@ -255,7 +255,7 @@ def test_a_stream_ends_when_the_client_leaves(port: int, site: Site) -> None:
 
 
 def test_a_stream_may_last_longer_than_a_connection(serve: Serve, site: Site) -> None:
-    port = serve(Limits(connection_seconds=0.01))
+    port = serve(MonitorLimits(connection_seconds=0.01))
     site.endless = True
     with connect(port) as client:
         client.sendall(get("/stream", "Host: localhost"))
@@ -336,7 +336,7 @@ def test_a_thousand_connections_are_answered_or_refused_and_the_server_lives(por
 
 
 def test_connections_that_come_too_fast_wait(serve: Serve) -> None:
-    port = serve(Limits(connections_a_second=20))
+    port = serve(MonitorLimits(connections_a_second=20))
     began = time.monotonic()
     assert [status(ask(port, GET)) for _ in range(24)] == [200] * 24
     assert time.monotonic() - began >= 0.15, "20 at once, then 50 ms for each"

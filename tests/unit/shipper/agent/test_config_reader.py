@@ -29,7 +29,7 @@ def refuse() -> ShipperConfig:
 def read_by(read: Callable[[], ShipperConfig], rules: ConfigInputs = NO_FILES) -> ReadResult | None:
     reader = ConfigReader(read, at_once, lambda: None)
     reader.start(rules, None)
-    return reader.take()
+    return reader.pop_result()
 
 
 def raising(error: Exception) -> Callable[[], ShipperConfig]:
@@ -55,10 +55,10 @@ def test_the_caller_continues_until_it_is_done() -> None:
     reader = ConfigReader(read, on_new_thread, done.set)
     reader.start(NO_FILES, None)
     assert reader.pending
-    assert reader.take() is None
+    assert reader.pop_result() is None
     gate.set()
     assert done.wait(60)
-    assert reader.take() == ReadResult({}, CONFIG)
+    assert reader.pop_result() == ReadResult({}, CONFIG)
     assert not reader.pending
     assert reader.take() is None
 
@@ -66,7 +66,7 @@ def test_the_caller_continues_until_it_is_done() -> None:
 def test_nothing_is_read_if_the_files_are_unchanged(rules: ConfigInputs) -> None:
     reader = ConfigReader(refuse, at_once, lambda: None)
     reader.start(rules, rules.contents())
-    assert reader.take() == ReadResult(rules.contents())
+    assert reader.pop_result() == ReadResult(rules.contents())
 
 
 def test_a_change_of_the_files_and_a_request_are_reasons_to_read(rules: ConfigInputs) -> None:
@@ -75,7 +75,7 @@ def test_a_change_of_the_files_and_a_request_are_reasons_to_read(rules: ConfigIn
     for before in (nothing, None):
         reader = ConfigReader(lambda: config, at_once, lambda: None)
         reader.start(rules, before)
-        assert reader.take() == ReadResult(rules.contents(), config)
+        assert reader.pop_result() == ReadResult(rules.contents(), config)
 
 
 def test_files_that_count_from_now_on_are_looked_at_before_they_are_read(rules: ConfigInputs, tmp_path: Path) -> None:
@@ -110,5 +110,5 @@ def test_where_no_thread_can_be_started_the_next_look_may_find_one() -> None:
 
     reader = ConfigReader(refuse, refused, lambda: None)
     reader.start(NO_FILES, None)
-    assert reader.take() == ReadResult({}, mistake="cannot be read: can't start new thread")
+    assert reader.pop_result() == ReadResult({}, mistake="cannot be read: can't start new thread")
     assert not reader.pending

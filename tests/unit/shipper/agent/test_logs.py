@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from log_shipper.runtime.logs.files import LocalSyslogHandler, LogFile, LogFileHandler
+from log_shipper.runtime.logs.files import LocalSyslogHandler, LogFileHandler, RotatingFile
 from log_shipper.runtime.logs.folding_handler import FoldingHandler
 from log_shipper.runtime.logs.formatters import JsonFormatter, PlainFormatter, TextFormatter
 from log_shipper.shipper.agent import logs
@@ -201,7 +201,7 @@ def test_a_file_is_rotated_at_intervals_of_the_local_clock(
     tmp_path: Path, interval: float, same: str, next_one: str
 ) -> None:
     wall = Wall("2026-11-21 09:30:01")
-    handler = LogFileHandler(LogFile(tmp_path / "log", interval=interval), wall)
+    handler = LogFileHandler(RotatingFile(tmp_path / "log", interval=interval), wall)
     for text in ("2026-11-21 09:30:01", same, next_one):
         wall.set(text)
         handler.emit(logging.makeLogRecord({"msg": text}))
@@ -213,7 +213,7 @@ def test_a_file_is_rotated_at_intervals_of_the_local_clock(
 def test_a_file_of_the_interval_before_is_rotated_although_the_start_does_not(tmp_path: Path) -> None:
     (tmp_path / "log").write_text("old\n")
     os.utime(tmp_path / "log", (0, 0))
-    handler = LogFileHandler(LogFile(tmp_path / "log", interval=3600.0, rotates_on_start=False))
+    handler = LogFileHandler(RotatingFile(tmp_path / "log", interval=3600.0, rotates_on_start=False))
     handler.emit(logging.makeLogRecord({"msg": "new"}))
     handler.close()
     assert ((tmp_path / "log").read_text(), (tmp_path / "log.1").read_text()) == ("new\n", "old\n")
@@ -229,7 +229,7 @@ def test_a_directory_that_cannot_be_written_is_an_error_that_names_it(tmp_path: 
 
 
 def test_a_full_disk_loses_lines_and_reports_that_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    handler = LogFileHandler(LogFile(Path("/dev/full"), rotates_on_start=False))
+    handler = LogFileHandler(RotatingFile(Path("/dev/full"), rotates_on_start=False))
     for _ in range(3):
         handler.emit(logging.makeLogRecord({"msg": "x"}))
     handler.close()
@@ -239,7 +239,7 @@ def test_a_full_disk_loses_lines_and_reports_that_once(tmp_path: Path, capsys: p
 
 
 def test_a_line_that_a_full_disk_refused_does_not_come_later(tmp_path: Path) -> None:
-    handler = LogFileHandler(LogFile(tmp_path / "log"))
+    handler = LogFileHandler(RotatingFile(tmp_path / "log"))
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
     try:
@@ -253,7 +253,7 @@ def test_a_line_that_a_full_disk_refused_does_not_come_later(tmp_path: Path) -> 
 
 def test_a_file_that_cannot_be_rotated_grows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "logs" / "log"
-    handler = LogFileHandler(LogFile(path, most_bytes=10))
+    handler = LogFileHandler(RotatingFile(path, most_bytes=10))
     with without_capabilities():
         path.parent.chmod(0o500)
         for text in ("one of many bytes", "two", "three"):
@@ -377,14 +377,14 @@ def test_standard_error_goes_to_the_file_that_is_written_now(tmp_path: Path, cap
 
 
 def test_a_full_disk_is_reported_where_standard_error_was(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    handler = LogFileHandler(LogFile(Path("/dev/full"), rotates_on_start=False, takes_stderr=True))
+    handler = LogFileHandler(RotatingFile(Path("/dev/full"), rotates_on_start=False, takes_stderr=True))
     handler.emit(logging.makeLogRecord({"msg": "x"}))
     handler.close()
     assert "cannot write the log to /dev/full: No space left on device" in capfd.readouterr().err
 
 
 def test_standard_error_is_as_before_also_if_the_disk_is_full_at_the_end(capfd: pytest.CaptureFixture[str]) -> None:
-    handler = LogFileHandler(LogFile(Path("/dev/full"), rotates_on_start=False, takes_stderr=True))
+    handler = LogFileHandler(RotatingFile(Path("/dev/full"), rotates_on_start=False, takes_stderr=True))
     assert handler.stream is not None
     handler.stream.write("not flushed yet")
     with suppress(OSError):

@@ -17,7 +17,7 @@ from log_shipper.shipper.agent.service import (
     START_PATIENCE,
     STATUS_INTERVAL,
     WAITING,
-    Observed,
+    LoopFigures,
     Pulse,
     Service,
 )
@@ -67,7 +67,7 @@ class ServiceLab:
     def step(self, seconds: float = 0.0) -> list[str]:
         """Return the lines that a step of the loop reports, so many seconds later."""
         self.clock.advance(seconds)
-        self.service.step(Observed(self.metrics, cast("BatchSources", self.files)))
+        self.service.step(LoopFigures(self.metrics, cast("BatchSources", self.files)))
         return self.lines()
 
     def lines(self) -> list[str]:
@@ -160,11 +160,11 @@ def test_without_a_service_manager_the_loop_waits_as_before_and_no_file_is_looke
     service = Service(Notifier(), clock)
     assert service.longest_wait(1.0) == 1.0
     service.waiting()
-    service.step(Observed(Metrics(), cast("BatchSources", files)))
+    service.step(LoopFigures(Metrics(), cast("BatchSources", files)))
     service.stopping()
     service.draining()
     clock.advance(1000)
-    service.step(Observed(Metrics(), cast("BatchSources", files)))
+    service.step(LoopFigures(Metrics(), cast("BatchSources", files)))
     assert files.asked == 0
 
 

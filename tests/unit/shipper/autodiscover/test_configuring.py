@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from log_shipper.shipper.autodiscover.configuring import Configured, Configurer
-from log_shipper.shipper.autodiscover.containers import Container
-from log_shipper.shipper.autodiscover.discoveries import Report
-from log_shipper.shipper.autodiscover.reporter import Reporter
+from log_shipper.shipper.autodiscover.containers import DiscoveredContainer
+from log_shipper.shipper.autodiscover.discoveries import ContainerReport
+from log_shipper.shipper.autodiscover.reporter import ContainerReporter
 from log_shipper.shipper.parsers.container import ContainerConfig
 from log_shipper.shipper.parsers.multiline import MultilineConfig
 from log_shipper.shipper.parsers.ndjson import NdjsonConfig
@@ -328,8 +328,8 @@ def test_the_same_configuration_twice_is_one_input(configure: Configure) -> None
     ],
 )
 def test_annotations_with_any_content_disturb_no_other(rules: Rules, hints: dict[str, str]) -> None:
-    reports: list[Report] = []
-    reporter = Reporter(rules.configurer(HINTS), 60.0, reports.append)
+    reports: list[ContainerReport] = []
+    reporter = ContainerReporter(rules.configurer(HINTS), 60.0, reports.append)
     reporter.present(container(**hints))
     reporter.present(container(id="b" * 64))
     assert len(reports) == 2
@@ -339,13 +339,13 @@ def test_annotations_with_any_content_disturb_no_other(rules: Rules, hints: dict
 class Broken(Configurer):
     """Fails as none should."""
 
-    def configure(self, container: Container) -> Configured:
+    def configure(self, container: DiscoveredContainer) -> Configured:
         raise RecursionError("too deep")
 
 
 def test_what_fails_unexpectedly_refuses_one_container_and_does_not_end_the_watch(rules: Rules) -> None:
-    reports: list[Report] = []
-    reporter = Reporter(Broken(rules.provider(HINTS), "providers[0]"), 60.0, reports.append)
+    reports: list[ContainerReport] = []
+    reporter = ContainerReporter(Broken(rules.provider(HINTS), "providers[0]"), 60.0, reports.append)
     reporter.present(container())
     (report,) = reports
     assert report.made.refused == ["unexpected error in its configuration: RecursionError('too deep')"]

@@ -6,9 +6,9 @@ from typing import Any, cast
 
 import pytest
 
-from log_shipper.shipper.autodiscover.discoveries import Report
+from log_shipper.shipper.autodiscover.discoveries import ContainerReport
 from log_shipper.shipper.autodiscover.kubernetes_pods import PodProvider, containers_of
-from log_shipper.shipper.autodiscover.reporter import Reporter
+from log_shipper.shipper.autodiscover.reporter import ContainerReporter
 from log_shipper.shipper.event import Doc
 from log_shipper.shipper.kubernetes.cache import Objects, Pods
 from log_shipper.shipper.kubernetes.fields import PodFields
@@ -38,7 +38,7 @@ class Copy:
     def put(self, document: Doc) -> None:
         self._version += 1
         document["metadata"]["resourceVersion"] = str(self._version)
-        self.pods.put(pod_of(document))
+        self.pods.store(pod_of(document))
 
     def delete(self, document: Doc) -> None:
         self.pods.delete(pod_of(document))
@@ -46,10 +46,12 @@ class Copy:
 
 class Cluster:
     def __init__(self, rules: Rules) -> None:
-        self.reports: list[Report] = []
-        reporter = Reporter(rules.configurer("type: kubernetes\nhints.enabled: true\n"), 60.0, self.reports.append)
+        self.reports: list[ContainerReport] = []
+        reporter = ContainerReporter(
+            rules.configurer("type: kubernetes\nhints.enabled: true\n"), 60.0, self.reports.append
+        )
         self.copy: Copy | None = None
-        self.provider = PodProvider(reporter, FIELDS.of, self._made)
+        self.provider = PodProvider(reporter, FIELDS.build, self._made)
 
     def _made(self, changed: Callable[[], None]) -> ClusterWatcher:
         self.copy = Copy(changed)
@@ -75,7 +77,7 @@ def cluster(tmp_path: Path) -> Cluster:
 def test_a_pod_owns_what_has_its_uid_and_not_what_has_whatever_it_was_annotated_with() -> None:
     """Else it would have the logs of others read as its own, by a hint for paths that contain "log"."""
     item = pod("web", containers=[container("nginx", A)], annotations={"kubernetes.io/config.hash": "log"})
-    [made] = containers_of(pod_of(item), None, None, FIELDS.of)
+    [made] = containers_of(pod_of(item), None, None, FIELDS.build)
     assert made.owned == (A, "uid-web")
 
 
@@ -105,7 +107,7 @@ def test_a_pod_that_has_completed_is_read_and_ended_once(cluster: Cluster) -> No
     cluster.api.put(completed)
     assert cluster.taken() == [f"+uid-job.job.{A}", f"-uid-job.job.{A}"]
     cluster.api.put(completed)
-    cluster.api.namespaces.put(namespace_of(namespace("shop")))
+    cluster.api.namespaces.store(namespace_of(namespace("shop")))
     assert cluster.taken() == []
 
 
@@ -114,7 +116,7 @@ def test_labels_that_change_and_a_namespace_that_is_known_later_are_reported(clu
     cluster.taken()
     cluster.api.put(pod("web", labels={"app": "api"}))
     assert len(cluster.taken()) == 1
-    cluster.api.namespaces.put(namespace_of(namespace("shop", team="red")))
+    cluster.api.namespaces.store(namespace_of(namespace("shop", team="red")))
     (report,) = cluster.reports
     assert report.container is not None
     assert report.container.metadata["kubernetes"]["namespace_labels"] == {"team": "red"}
@@ -124,7 +126,7 @@ def test_what_is_known_of_a_container_and_what_its_events_get() -> None:
     document = pod("web", labels={"app.kubernetes.io/name": "web"}, annotations={"co.elastic.logs/enabled": "true"})
     inherited: dict[str, Any] = namespace("shop")
     inherited["metadata"]["annotations"] = {"co.elastic.logs/exclude_lines": "x", "co.elastic.logs/enabled": "false"}
-    (found,) = containers_of(pod_of(document), namespace_of(inherited), node_of(node("n1")), FIELDS.of)
+    (found,) = containers_of(pod_of(document), namespace_of(inherited), node_of(node("n1")), FIELDS.build)
     assert found.label == "pod shop/web, container nginx"
     expected = {
         "kubernetes.container.name": "nginx",
@@ -154,7 +156,7 @@ def test_what_is_known_of_a_container_and_what_its_events_get() -> None:
 def test_what_needs_the_network_is_not_known_before_a_container_runs() -> None:
     spec, status = container("nginx", identity=A)
     document = pod("web", containers=[(spec, {**status, "state": {"waiting": {}}})])
-    (found,) = containers_of(pod_of(document), None, None, FIELDS.of)
+    (found,) = containers_of(pod_of(document), None, None, FIELDS.build)
     assert found.text("host") is None
 
 

@@ -9,9 +9,9 @@ import pytest
 
 from log_shipper.shipper.autodiscover.composition import ProviderContext
 from log_shipper.shipper.autodiscover.configuring import Configurer
-from log_shipper.shipper.autodiscover.discoveries import Report
+from log_shipper.shipper.autodiscover.discoveries import ContainerReport
 from log_shipper.shipper.autodiscover.providers import make_provider
-from log_shipper.shipper.autodiscover.reporter import Reporter
+from log_shipper.shipper.autodiscover.reporter import ContainerReporter
 from log_shipper.shipper.clock import SystemClock
 from log_shipper.shipper.errors import StartError
 from tests.containers import Rules
@@ -23,21 +23,21 @@ Make = Callable[[str], tuple[object, ProviderContext]]
 
 
 @pytest.fixture
-def reports() -> "SimpleQueue[Report]":
+def reports() -> "SimpleQueue[ContainerReport]":
     return SimpleQueue()
 
 
 @pytest.fixture
-def make(tmp_path: Path, reports: "SimpleQueue[Report]") -> Make:
+def make(tmp_path: Path, reports: "SimpleQueue[ContainerReport]") -> Make:
     def make(yaml: str) -> tuple[object, ProviderContext]:
         provider = Rules(tmp_path).provider(yaml)
-        reporter = Reporter(Configurer(provider, "providers[0]"), 60.0, reports.put)
+        reporter = ContainerReporter(Configurer(provider, "providers[0]"), 60.0, reports.put)
         return provider, ProviderContext(reporter, SystemClock(), "autodiscover.providers[0]")
 
     return make
 
 
-def test_containers_of_docker_come_and_go(tmp_path: Path, make: Make, reports: "SimpleQueue[Report]") -> None:
+def test_containers_of_docker_come_and_go(tmp_path: Path, make: Make, reports: "SimpleQueue[ContainerReport]") -> None:
     with DockerApi(tmp_path / "docker.sock") as docker:
         docker.run("a" * 64, "web", labels={"co.elastic.logs/exclude_lines": "^DBG", "app.name": "web"})
         provider = make_provider(*make(f"type: docker\nhost: unix://{tmp_path}/docker.sock\nhints.enabled: true\n"))
@@ -57,7 +57,9 @@ def test_containers_of_docker_come_and_go(tmp_path: Path, make: Make, reports: "
         provider.close()
 
 
-def test_pods_of_the_api_server_come_and_go(tmp_path: Path, make: Make, reports: "SimpleQueue[Report]") -> None:
+def test_pods_of_the_api_server_come_and_go(
+    tmp_path: Path, make: Make, reports: "SimpleQueue[ContainerReport]"
+) -> None:
     with KubernetesApi() as api:
         api.put("namespaces", namespace("shop"))
         api.put("nodes", node("n1"))

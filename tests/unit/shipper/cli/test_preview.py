@@ -37,7 +37,7 @@ def preview(tmp_path: Path) -> Previewer:
         )
         config = load(file, ShipperConfig, env={})
         context = ProcessorContext(AGENT, Path(tmp_path), Metrics(), SystemClock(), Caches(SystemClock()))
-        return list(Preview(config, config.file_inputs[0], context, path, whole=whole).of(content))
+        return list(Preview(config, config.file_inputs[0], context, path, whole=whole).render(content))
 
     return preview
 
@@ -62,7 +62,9 @@ def test_the_readmes_configuration_keeps_a_trace_of_python_whole(tmp_path: Path)
     (tmp_path / "shipper.yml").write_text(next(re.finditer(r"```yaml\n(shipper\.inputs:.*?)```", readme, re.DOTALL))[1])
     config = load(tmp_path / "shipper.yml", ShipperConfig, env={})
     context = ProcessorContext(AGENT, tmp_path, Metrics(), SystemClock(), Caches(SystemClock()))
-    lines = Preview(config, config.file_inputs[0], context, "-").of(f"{trace}2026-11-27 06:31:03 INFO ready\n".encode())
+    lines = Preview(config, config.file_inputs[0], context, "-").render(
+        f"{trace}2026-11-27 06:31:03 INFO ready\n".encode()
+    )
     events = [line[0] for line in shown(list(lines)) if isinstance(line, tuple)]
     assert events == [trace.rstrip("\n"), "2026-11-27 06:31:03 INFO ready"]
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from log_shipper.shipper.docker.containers import ContainerEvent, DockerContainer, Port, event_of, listed
+from log_shipper.shipper.docker.containers import ContainerEvent, DockerContainer, Port, event_of, parse_listed
 
 ID = "ab" * 32
 # As a daemon (28.3) lists it, without what is not read.
@@ -29,7 +29,7 @@ WEB = {
 def test_a_listing_has_all_that_is_known() -> None:
     labels = {"app": "web", "org.opencontainers.image.title": "x"}
     ports = (Port(53, 0, "udp"), Port(80, 8080, "tcp"))
-    assert listed(WEB) == DockerContainer(
+    assert parse_listed(WEB) == DockerContainer(
         ID, "web", "nginx:1.25", labels, is_running=True, addresses=("172.17.0.2",), ports=ports
     )
 
@@ -39,21 +39,21 @@ def test_a_listing_has_all_that_is_known() -> None:
     [("running", True), ("paused", True), ("restarting", True), ("created", False), ("exited", False), (None, False)],
 )
 def test_what_may_still_log_is_running(state: str | None, is_running: bool) -> None:
-    container = listed(WEB | {"State": state})
+    container = parse_listed(WEB | {"State": state})
     assert container is not None
     assert container.is_running is is_running
 
 
 @pytest.mark.parametrize("document", [None, [], "x", {}, {"Id": ""}, {"Id": 7}])
 def test_what_has_no_id_is_no_container(document: Any) -> None:
-    assert listed(document) is None
+    assert parse_listed(document) is None
 
 
 def test_what_is_of_another_type_is_left_out(subtests: pytest.Subtests) -> None:
     wrong: tuple[object, ...] = (None, 7, "x", [], {}, [7], {"x": 7}, [[]], {"Networks": 7}, {"Networks": {"a": 1}})
     for member, value in product(("Names", "Image", "Labels", "State", "Ports", "NetworkSettings"), wrong):
         with subtests.test(f"{member}: {value}"):
-            container = listed(WEB | {member: value})
+            container = parse_listed(WEB | {member: value})
             assert container is not None
             assert container.id == ID
 

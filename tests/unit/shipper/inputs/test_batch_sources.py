@@ -331,6 +331,6 @@ def test_a_successor_resumes_at_the_entry_that_was_noted_last() -> None:
     store = memory_store(loaded, FileState("f", "/logs/x", 1, 2, input="a"))
     entries = FeedEntries(Registrar(store))
     assert entries.entries_of("a") == [loaded]
-    entries.note(replace(loaded, cursor="two"))
+    entries.save(replace(loaded, cursor="two"))
     assert [state.cursor for state in entries.entries_of("a")] == ["two"]
     assert entries.entries_of("b") == []

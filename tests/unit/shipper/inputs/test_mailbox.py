@@ -11,11 +11,11 @@ def test_items_come_in_their_order_and_each_side_knows_what_waits() -> None:
         assert not mailbox.is_full
         mailbox.put(item, cost)
     assert (mailbox.waiting, mailbox.is_full, mailbox.first) == (10, True, "a")
-    assert mailbox.take() == "a"
+    assert mailbox.pop() == "a"
     assert (mailbox.is_full, mailbox.has_much_room) == (False, False)
-    assert mailbox.take() == "b"
+    assert mailbox.pop() == "b"
     assert mailbox.has_much_room
-    assert (mailbox.take(), mailbox.take(), mailbox.first) == ("c", None, None)
+    assert (mailbox.pop(), mailbox.pop(), mailbox.first) == ("c", None, None)
     assert (mailbox.is_empty, mailbox.waiting, mailbox.taken) == (True, 0, 10)
 
 
@@ -43,7 +43,7 @@ def test_what_is_dropped_does_not_wait() -> None:
     for number in range(3):
         mailbox.put(number, 10)
     mailbox.clear()
-    assert (mailbox.is_empty, mailbox.waiting, mailbox.take()) == (True, 0, None)
+    assert (mailbox.is_empty, mailbox.waiting, mailbox.pop()) == (True, 0, None)
 
 
 def test_many_threads_put_while_one_takes_and_sleeps_only_when_it_is_empty() -> None:
@@ -60,7 +60,7 @@ def test_many_threads_put_while_one_takes_and_sleeps_only_when_it_is_empty() -> 
         thread.start()
     taken: list[tuple[int, int]] = []
     while len(taken) < count * threads:
-        item = mailbox.take()
+        item = mailbox.pop()
         if item is not None:
             taken.append(item)
         elif mailbox.await_more():

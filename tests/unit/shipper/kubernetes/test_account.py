@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from log_shipper.shipper.errors import StartError
-from log_shipper.shipper.kubernetes.access import Access, NoAccess, Pem
+from log_shipper.shipper.kubernetes.access import ApiAccess, NoAccess, Pem
 from log_shipper.shipper.kubernetes.account import find_access
 
 SERVICE = {"KUBERNETES_SERVICE_HOST": "10.96.0.1", "KUBERNETES_SERVICE_PORT": "443"}
@@ -39,7 +39,7 @@ class Kubeconfig:
         self.path.write_text(json.dumps(document))
         return str(self.path)
 
-    def access(self, *arguments: Any, **changes: Any) -> Access:
+    def access(self, *arguments: Any, **changes: Any) -> ApiAccess:
         return find_access(self.write(*arguments, **changes), {})
 
     def problem(self, *arguments: Any, **changes: Any) -> str:

@@ -29,7 +29,7 @@ class PodsLab:
 
     def put(self, name: str = "web", **changes: Any) -> Pod:
         made = self.make(name, **changes)
-        self.pods.put(made)
+        self.pods.store(made)
         return made
 
     @property
@@ -45,8 +45,14 @@ def lab() -> PodsLab:
 def test_a_pod_is_found_by_uid_name_and_container(lab: PodsLab) -> None:
     web = lab.put(annotations={MIRROR: "static"})
     pods = lab.pods
-    assert pods.of_uid("uid-web") is pods.of_uid("static") is pods.named("shop", "web") is pods.of_container(ID) is web
-    assert (pods.of_uid("x"), pods.named("shop", "x"), pods.of_container(OTHER)) == (None, None, None)
+    assert (
+        pods.get_by_uid("uid-web")
+        is pods.get_by_uid("static")
+        is pods.get_by_name("shop", "web")
+        is pods.get_by_container(ID)
+        is web
+    )
+    assert (pods.get_by_uid("x"), pods.get_by_name("shop", "x"), pods.get_by_container(OTHER)) == (None, None, None)
 
 
 def test_a_pod_that_names_the_uid_of_another_does_not_take_its_files(lab: PodsLab) -> None:
@@ -54,12 +60,12 @@ def test_a_pod_that_names_the_uid_of_another_does_not_take_its_files(lab: PodsLa
     static = lab.put("etcd", containers=[container("x", OTHER)], annotations={MIRROR: "hash"})
     for name, uid in (("evil", "uid-web"), ("worse", "hash")):
         evil = lab.put(name, namespace="evil", containers=[container("x", "")], annotations={MIRROR: uid})
-        assert lab.pods.of_uid(evil.uid) is evil
-        assert (lab.pods.of_uid("uid-web"), lab.pods.of_uid("hash")) == (web, static)
+        assert lab.pods.get_by_uid(evil.uid) is evil
+        assert (lab.pods.get_by_uid("uid-web"), lab.pods.get_by_uid("hash")) == (web, static)
         lab.pods.delete(evil)
     lab.clock.advance(61)
     lab.put("z", containers=[container("z", "")])
-    assert (lab.pods.of_uid("uid-web"), lab.pods.of_uid("hash")) == (web, static)
+    assert (lab.pods.get_by_uid("uid-web"), lab.pods.get_by_uid("hash")) == (web, static)
 
 
 def test_a_static_pod_that_is_made_again_has_the_uid_of_its_paths(lab: PodsLab) -> None:
@@ -67,9 +73,9 @@ def test_a_static_pod_that_is_made_again_has_the_uid_of_its_paths(lab: PodsLab) 
     new = lab.put("etcd", uid="u2", annotations={MIRROR: "hash"})
     lab.clock.advance(61)
     lab.put("z")
-    assert lab.pods.of_uid("hash") is new
+    assert lab.pods.get_by_uid("hash") is new
     lab.put("etcd", uid="u2", annotations={MIRROR: "other"})
-    assert lab.pods.of_uid("hash") is None
+    assert lab.pods.get_by_uid("hash") is None
 
 
 def test_a_deleted_pod_stays_for_its_last_lines(lab: PodsLab) -> None:
@@ -77,11 +83,15 @@ def test_a_deleted_pod_stays_for_its_last_lines(lab: PodsLab) -> None:
     lab.pods.delete(web)
     lab.clock.advance(59)
     lab.put("other", containers=[container("x", OTHER)])
-    assert lab.pods.of_container(ID) is web
+    assert lab.pods.get_by_container(ID) is web
     lab.clock.advance(1)
     lab.put("third", containers=[])
     pods = lab.pods
-    assert (pods.of_uid("uid-web"), pods.named("shop", "web"), pods.of_container(ID)) == (None, None, None)
+    assert (pods.get_by_uid("uid-web"), pods.get_by_name("shop", "web"), pods.get_by_container(ID)) == (
+        None,
+        None,
+        None,
+    )
     assert len(pods) == 2
     assert lab.kinds == ["added", "deleted", "added", "added"]
 
@@ -90,22 +100,22 @@ def test_the_pod_that_follows_has_the_name_and_the_one_before_its_uid(lab: PodsL
     old = lab.put("db-0", uid="u1")
     lab.pods.delete(old)
     new = lab.put("db-0", uid="u2", containers=[container("x", OTHER)])
-    assert lab.pods.named("shop", "db-0") is new
+    assert lab.pods.get_by_name("shop", "db-0") is new
     lab.put("db-0", uid="u2", containers=[container("x", OTHER)], labels={"v": "2"})
-    newest = lab.pods.named("shop", "db-0")
+    newest = lab.pods.get_by_name("shop", "db-0")
     assert newest is not None
     assert (newest.uid, newest.labels) == ("u2", {"v": "2"})
-    assert (lab.pods.of_uid("u1"), lab.pods.of_container(ID)) == (old, old)
+    assert (lab.pods.get_by_uid("u1"), lab.pods.get_by_container(ID)) == (old, old)
     lab.clock.advance(61)
     lab.put("z", containers=[])
-    assert lab.pods.named("shop", "db-0") is newest
+    assert lab.pods.get_by_name("shop", "db-0") is newest
 
 
 def test_an_end_that_is_noticed_late_does_not_take_the_name_from_the_pod_that_follows(lab: PodsLab) -> None:
     old = lab.put("db-0", uid="u1")
     new = lab.put("db-0", uid="u2", containers=[container("x", OTHER)])
     lab.pods.delete(old)
-    assert lab.pods.named("shop", "db-0") is new
+    assert lab.pods.get_by_name("shop", "db-0") is new
 
 
 def test_a_container_that_was_restarted_is_known_by_both_ids(lab: PodsLab) -> None:
@@ -113,28 +123,28 @@ def test_a_container_that_was_restarted_is_known_by_both_ids(lab: PodsLab) -> No
     spec, status = container("nginx", OTHER, restarts=1)
     status["lastState"] = {"terminated": {"containerID": f"containerd://{ID}"}}
     lab.put(containers=[(spec, status)])
-    assert lab.pods.of_container(ID) is lab.pods.of_container(OTHER)
+    assert lab.pods.get_by_container(ID) is lab.pods.get_by_container(OTHER)
     lab.put(containers=[container("nginx", OTHER, restarts=1)])
-    assert lab.pods.of_container(ID) is None
+    assert lab.pods.get_by_container(ID) is None
 
 
 def test_what_is_listed_again_unchanged_is_no_change(lab: PodsLab) -> None:
     web = lab.put()
     other = lab.put("b", containers=[])
-    lab.pods.listed([web])
-    lab.pods.listed([web])
+    lab.pods.replace_all([web])
+    lab.pods.replace_all([web])
     assert lab.kinds == ["added", "added", "deleted"]
     assert lab.changes[-1].pod is other
 
 
 def test_a_pod_that_is_back_was_never_deleted(lab: PodsLab) -> None:
     web = lab.put()
-    lab.pods.listed([])
-    lab.pods.put(web)
+    lab.pods.replace_all([])
+    lab.pods.store(web)
     lab.clock.advance(61)
     lab.put("b", containers=[])
     assert lab.kinds == ["added", "deleted", "added", "added"]
-    assert lab.pods.of_uid("uid-web") is web
+    assert lab.pods.get_by_uid("uid-web") is web
 
 
 def test_a_listener_that_comes_late_is_not_given_what_was_deleted(lab: PodsLab) -> None:
@@ -150,12 +160,12 @@ def test_namespaces_are_kept_by_name_and_for_a_while_after_their_end() -> None:
     changes: list[None] = []
     objects: Objects[Named] = Objects(clock, 60, lambda: changes.append(None))
     shop = namespace_of(namespace("shop"))
-    objects.put(shop)
-    objects.listed([shop, namespace_of(namespace("b"))])
+    objects.store(shop)
+    objects.replace_all([shop, namespace_of(namespace("b"))])
     objects.delete(shop)
     assert objects.get("shop") is shop
     clock.advance(60)
-    objects.listed([])
+    objects.replace_all([])
     assert objects.get("shop") is None
     assert objects.get("b") is not None
     assert (len(objects), len(changes)) == (1, 3)

@@ -10,9 +10,9 @@ from typing import Any, Protocol
 import pytest
 
 from log_shipper.shipper.event import Doc
-from log_shipper.shipper.kubernetes.access import Access
+from log_shipper.shipper.kubernetes.access import ApiAccess
 from log_shipper.shipper.kubernetes.api_error import ApiError
-from log_shipper.shipper.kubernetes.client import LIMITS, METADATA_ONLY, Client, Limits
+from log_shipper.shipper.kubernetes.client import LIMITS, METADATA_ONLY, Client, RequestLimits
 from tests.certificates import CertificateDirectory
 from tests.fakes import ManualClock
 from tests.kubernetes_api import Answer, KubernetesApi, Pem, job, pod
@@ -21,14 +21,14 @@ PODS = "/api/v1/pods"
 
 
 class MakeClient(Protocol):
-    def __call__(self, api: KubernetesApi, limits: Limits = ..., **access: Any) -> Client: ...
+    def __call__(self, api: KubernetesApi, limits: RequestLimits = ..., **access: Any) -> Client: ...
 
 
 @pytest.fixture
 def client() -> Iterator[MakeClient]:
     with ExitStack() as stack:
 
-        def make(api: KubernetesApi, limits: Limits = LIMITS, **access: Any) -> Client:
+        def make(api: KubernetesApi, limits: RequestLimits = LIMITS, **access: Any) -> Client:
             made = Client(api.access(**access), ManualClock(), limits)
             stack.callback(made.close)
             return made
@@ -121,18 +121,20 @@ def test_what_goes_wrong_has_a_kind_and_the_servers_words(
 
 def test_a_server_that_does_not_answer_is_given_up(api: KubernetesApi, client: MakeClient) -> None:
     api.gate.clear()
-    assert problem(client(api, Limits(timeout=0.05))).kind == "timeout"
+    assert problem(client(api, RequestLimits(timeout=0.05))).kind == "timeout"
 
 
 def test_an_answer_that_comes_drop_by_drop_is_given_up(api: KubernetesApi, client: MakeClient) -> None:
     api.answers[PODS] = Answer(raw=b"HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n\r\n" + b" " * 200_000)
-    assert problem(client(api, Limits(max_seconds=-1.0))).kind == "timeout"
+    assert problem(client(api, RequestLimits(max_seconds=-1.0))).kind == "timeout"
 
 
 def test_a_port_without_a_server_is_a_connection_that_failed() -> None:
     with socket.socket() as bound:  # and does not listen; no one else can have the port
         bound.bind(("127.0.0.1", 0))
-        error = problem(Client(Access(host="127.0.0.1", port=bound.getsockname()[1], source="the test"), ManualClock()))
+        error = problem(
+            Client(ApiAccess(host="127.0.0.1", port=bound.getsockname()[1], source="the test"), ManualClock())
+        )
     assert (error.kind, "Connection refused" in str(error)) == ("connection", True)
 
 
@@ -144,7 +146,7 @@ def test_a_token_that_is_none_does_not_get_into_the_error(api: KubernetesApi, cl
 def test_an_event_of_any_size_is_bounded(api: KubernetesApi, client: MakeClient) -> None:
     api.send("pods", {"type": "ADDED", "object": {"x": "y" * 2000}})
     with pytest.raises(ApiError) as raised:
-        list(client(api, Limits(event=1000)).watch(PODS, {"watch": "true", "resourceVersion": "1"}, 5))
+        list(client(api, RequestLimits(event=1000)).watch(PODS, {"watch": "true", "resourceVersion": "1"}, 5))
     assert raised.value.kind == "too_large"
 
 
@@ -156,7 +158,9 @@ def first_event_after_a_silence(api: KubernetesApi, client: MakeClient) -> Doc |
         timers.append(threading.Timer(0.8, lambda: api.put("pods", pod("a"))))
         timers[0].start()
 
-    events = client(api, Limits(timeout=0.5)).watch(PODS, {"watch": "true", "resourceVersion": "1"}, 60, answered)
+    events = client(api, RequestLimits(timeout=0.5)).watch(
+        PODS, {"watch": "true", "resourceVersion": "1"}, 60, answered
+    )
     try:
         return next(events)
     except ApiError:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from log_shipper.shipper.kubernetes.cache import Change, Pods
-from log_shipper.shipper.kubernetes.client import Client, Limits
+from log_shipper.shipper.kubernetes.client import Client, RequestLimits
 from log_shipper.shipper.kubernetes.objects import pod_of
 from log_shipper.shipper.kubernetes.resource_watch import (
     BACKOFF,
@@ -31,7 +31,7 @@ class ResourceWatchLab:
         self.changes: list[tuple[str, str]] = []
         self.pods.listen(self._note)
         copying = Copying(self.pods, pod_of, lambda client: "spec.nodeName=n1")
-        self.client = Client(api.access(), self.clock, Limits(answer=100_000))
+        self.client = Client(api.access(), self.clock, RequestLimits(answer=100_000))
         self.watch = ResourceWatch(Resource("pods", "labels"), self.client, copying, self.clock)
 
     def _note(self, change: Change) -> None:
@@ -56,7 +56,7 @@ class ResourceWatchLab:
 
     @property
     def names(self) -> set[str]:
-        return {name for name in ("a", "b", "c") if self.pods.named("shop", name)}
+        return {name for name in ("a", "b", "c") if self.pods.get_by_name("shop", name)}
 
 
 @pytest.fixture

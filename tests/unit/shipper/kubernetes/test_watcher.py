@@ -59,8 +59,8 @@ def test_pods_of_the_node_are_reported_when_they_come_change_and_go(api: Kuberne
     assert (change.before is not None and change.before.phase, change.pod.phase) == ("Running", "Succeeded")
     api.delete("pods", "b")
     watched.expect("deleted", "b")
-    assert watched.watcher.pods.of_uid("uid-b") is not None  # for its last lines
-    assert watched.watcher.pods.of_uid("uid-far") is None
+    assert watched.watcher.pods.get_by_uid("uid-b") is not None  # for its last lines
+    assert watched.watcher.pods.get_by_uid("uid-far") is None
     assert watched.watcher.is_listed
 
 
@@ -81,10 +81,10 @@ def test_a_change_of_a_pod_is_not_one_of_what_belongs_to_pods(api: KubernetesApi
     """Autodiscover looks at all pods after such a change: too expensive for each of a thousand that come and go."""
     changes: list[None] = []
     watcher = ClusterWatcher(WatchScope(node="n1"), api.access(), SystemClock(), lambda: changes.append(None))
-    watcher.pods.put(pod_of(pod("a")))
+    watcher.pods.store(pod_of(pod("a")))
     assert changes == []
-    watcher.nodes.put(node_of(node("n1")))
-    watcher.namespaces.put(namespace_of(namespace("shop")))
+    watcher.nodes.store(node_of(node("n1")))
+    watcher.namespaces.store(namespace_of(namespace("shop")))
     assert len(changes) == 2
 
 

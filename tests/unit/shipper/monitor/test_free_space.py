@@ -18,7 +18,7 @@ def test_a_disk_that_is_nearly_full_is_a_warning_and_that_it_is_over_a_line(
     space: FreeSpace, caplog: pytest.LogCaptureFixture
 ) -> None:
     for free in (20, 6, 4, 3, 5, 6, 20):
-        space.take(free * GIB, 100 * GIB)
+        space.update(free * GIB, 100 * GIB)
     assert [(record.levelname, record.message.partition(")")[2]) for record in caplog.records] == [
         (
             "WARNING",
@@ -31,7 +31,7 @@ def test_a_disk_that_is_nearly_full_is_a_warning_and_that_it_is_over_a_line(
 
 @pytest.mark.parametrize(("free", "size", "low"), [(99 << 20, GIB, True), (101 << 20, GIB, False), (4, 100, True)])
 def test_it_is_low_below_a_share_and_below_a_number_of_bytes(space: FreeSpace, free: int, size: int, low: bool) -> None:
-    space.take(free, size)
+    space.update(free, size)
     assert space.space is not None
     assert space.space.is_low == low
 

@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 
 from log_shipper.shipper.inputs.files.crawler import Crawler
-from log_shipper.shipper.kubernetes.access import Access
+from log_shipper.shipper.kubernetes.access import ApiAccess
 from log_shipper.shipper.kubernetes.cluster import Cluster, Waking
 from log_shipper.shipper.kubernetes.objects import pod_of
 from log_shipper.shipper.kubernetes.watcher import ClusterWatcher, WatchScope
@@ -197,8 +197,8 @@ def test_pods_and_watches_of_all_clusters_are_counted(lab: Lab) -> None:
     clusters = []
     for number in range(2):
         waking = Waking(lambda: None)
-        watcher = ClusterWatcher(WatchScope(node="n1"), Access("localhost", 1, "the test"), lab.clock, waking)
-        watcher.pods.put(pod_of(pod("web-1")))
+        watcher = ClusterWatcher(WatchScope(node="n1"), ApiAccess("localhost", 1, "the test"), lab.clock, waking)
+        watcher.pods.store(pod_of(pod("web-1")))
         counts = watcher.watches["pods"].counts
         counts.lists, counts.events, counts.errors = 1, 10, {"timeout": 1, f"other-{number}": 1}
         options = ("kubernetes", number)

@@ -45,11 +45,11 @@ def test_all_lines_are_equally_long() -> None:
 
 def test_a_rate_is_of_the_last_ten_seconds() -> None:
     rates, snapshot = Rates(), WELL
-    assert rates.of(lambda taken: taken.metrics.events_read) is None
+    assert rates.rate_of(lambda taken: taken.metrics.events_read) is None
     for _ in range(20):
         snapshot = read(snapshot, 1.0, 1000)
         rates.add(snapshot)
     for _ in range(5):
         snapshot = read(snapshot, 1.0, 0)
         rates.add(snapshot)
-    assert rates.of(lambda taken: taken.metrics.events_read) == 500.0
+    assert rates.rate_of(lambda taken: taken.metrics.events_read) == 500.0

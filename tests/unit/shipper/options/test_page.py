@@ -81,7 +81,7 @@ def undocumented(model: Any) -> Iterator[str]:
     for option in options(model):
         if option.about.get("recursive"):
             continue
-        if choices := option.kinds or option.named:
+        if choices := option.kinds or option.named_items:
             for each in choices.models.values():
                 yield from undocumented(each)
         elif option.section:

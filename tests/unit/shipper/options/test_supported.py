@@ -19,7 +19,7 @@ def models_below(model: Any, seen: set[Any]) -> Iterator[Any]:
     yield model
     for option in options(model):
         kinds = option.kinds.models.values() if option.kinds else ()
-        named = option.named.models.values() if option.named else ()
+        named = option.named_items.models.values() if option.named_items else ()
         for below in (option.section, *kinds, *named):
             yield from models_below(below, seen)
 
@@ -47,6 +47,6 @@ def test_no_type_of_input_is_also_an_unsupported_one() -> None:
 def test_no_option_of_a_type_of_input_is_the_beginning_of_one_of_another_type() -> None:
     """A section is read without a look at the other types, which are imported only for a name that is unknown here."""
     for model in INPUT_KINDS.models.values():
-        names = Names.of(model, INPUT_KINDS)
-        beginnings = {name for name in names.others if Names.of(model).is_beginning(name)}
+        names = Names.for_model(model, INPUT_KINDS)
+        beginnings = {name for name in names.others if Names.for_model(model).is_beginning(name)}
         assert beginnings - {*names.not_yet, *names.ignored} == set(), model

@@ -204,7 +204,7 @@ class TestWithoutAServer:
     @pytest.mark.parametrize("name", ["KUBERNETES_SERVICE_HOST", "KUBECONFIG"])
     def test_in_a_pod_or_with_a_kubeconfig_there_is_one(self, lab: ConfigLab, name: str) -> None:
         config = lab.load(MAIN.format(path="/a", more="", options="{}", processor="", condition=LABEL))
-        steps = unset_fields.Steps(config.inputs, config.processors, {})
+        steps = unset_fields.FieldSetters(config.inputs, config.processors, {})
         tested = list(unset_fields.tested_by(config.processors, "processors"))
         assert len(list(unset_fields.tests_without_a_server(tested, steps, {}))) == 1
         assert list(unset_fields.tests_without_a_server(tested, steps, {name: "x"})) == []

@@ -6,7 +6,7 @@ import pytest
 from log_shipper.shipper.event import MULTILINE, SPLIT, TRUNCATED, Batch
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.output.format_codec import FormatCodec
-from log_shipper.shipper.output.oversized import RefusingCodec, Room, Splitter
+from log_shipper.shipper.output.oversized import PayloadRoom, RefusingCodec, Splitter
 from log_shipper.shipper.output.place_headers import PlaceHeaders
 from tests.builders import batch, encoder
 
@@ -16,14 +16,14 @@ LARGE = "0123456789" * 500
 
 def split(made: Batch, limit: int = LIMIT) -> list[dict[str, Any]]:
     metrics = Metrics()
-    Splitter(Room(encoder(), limit), metrics)(made)
+    Splitter(PayloadRoom(encoder(), limit), metrics)(made)
     payloads = encoder(limit).encode(made)
     assert max(len(payload.encode()) for payload in payloads) <= limit
     return [json.loads(payload) for payload in payloads]
 
 
 def test_an_event_that_is_too_large_is_refused_whole_with_its_size() -> None:
-    codec = RefusingCodec(Room(encoder(), LIMIT))
+    codec = RefusingCodec(PayloadRoom(encoder(), LIMIT))
     made = batch(["a", LARGE, "b"])
     size = len(encoder().encode(made)[1])
     assert codec.refused(made) == {
@@ -35,8 +35,8 @@ def test_an_event_that_is_too_large_is_refused_whole_with_its_size() -> None:
 def test_an_event_that_fits_exactly_is_not_refused() -> None:
     made = batch([LARGE])
     size = len(encoder().encode(made)[0])
-    assert RefusingCodec(Room(encoder(), size)).refused(made) == {}
-    assert RefusingCodec(Room(encoder(), size - 1)).refused(made).keys() == {0}
+    assert RefusingCodec(PayloadRoom(encoder(), size)).refused(made) == {}
+    assert RefusingCodec(PayloadRoom(encoder(), size - 1)).refused(made).keys() == {0}
 
 
 @pytest.mark.parametrize("text", [LARGE, "\xe4\u20ac" * 3000, "a" * 3000 + "\x01" * 1000, "\U0001f600" * 1500])
@@ -87,7 +87,7 @@ def test_an_event_without_a_text_or_without_room_for_one_stays_as_it_is() -> Non
     made.grown = 1  # processors have added much
     before = made.messages
     metrics = Metrics()
-    Splitter(Room(encoder(), LIMIT), metrics)(made)
+    Splitter(PayloadRoom(encoder(), LIMIT), metrics)(made)
     assert (made.messages.texts, made.messages.docs) == (before.texts, before.docs)
     assert metrics.events_split == 0
 
@@ -95,7 +95,7 @@ def test_an_event_without_a_text_or_without_room_for_one_stays_as_it_is() -> Non
 def test_a_batch_whose_events_fit_is_not_touched() -> None:
     made = batch(["a", "b"])
     before = made.messages
-    Splitter(Room(encoder(), LIMIT), Metrics())(made)
+    Splitter(PayloadRoom(encoder(), LIMIT), Metrics())(made)
     assert made.messages is before
 
 
@@ -111,7 +111,7 @@ def test_what_processors_enlarged_is_measured_although_its_line_was_short() -> N
 def test_a_payload_that_is_a_text_has_the_number_of_its_part_as_a_header() -> None:
     made = batch([LARGE])
     made.messages.docs = [{"log": {"part": "of the event"}}]
-    Splitter(Room(encoder(), LIMIT), Metrics())(made)
+    Splitter(PayloadRoom(encoder(), LIMIT), Metrics())(made)
     headers = [dict(place) for place in PlaceHeaders()(made)]
     assert [place["log.part"] for place in headers] == [f"{n}/{len(headers)}" for n in range(1, len(headers) + 1)]
 
@@ -125,7 +125,7 @@ def test_texts_with_headers_beside_them_are_split_so_that_no_part_is_cut(subtest
         with subtests.test(f"{size} bytes"):
             places = PlaceHeaders()
             made = batch(["x" * size])
-            Splitter(Room(FormatCodec(plain_texts, 2**31), LIMIT, places.size), Metrics())(made)
+            Splitter(PayloadRoom(FormatCodec(plain_texts, 2**31), LIMIT, places.size), Metrics())(made)
             assert "".join(FormatCodec(plain_texts, LIMIT, places.size).encode(made)) == "x" * size
             assert all(TRUNCATED not in flags for flags in made.messages.flags.values())
 

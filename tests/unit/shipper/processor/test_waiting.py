@@ -11,7 +11,7 @@ from log_shipper.shipper.pipeline.processing import NEVER, Processing
 from log_shipper.shipper.pipeline.queue import MemoryQueue
 from log_shipper.shipper.processor.base import Awaiting, Processor
 from log_shipper.shipper.processor.events import Events
-from log_shipper.shipper.processor.metadata.lookups import Answer
+from log_shipper.shipper.processor.metadata.lookups import LookupResult
 from log_shipper.shipper.processor.services import Services
 from log_shipper.shipper.processor.waiting import AsyncStep, WaitingChain
 from log_shipper.shipper.processors.dns import DnsConfig
@@ -116,7 +116,7 @@ def test_a_time_that_is_put_off_is_waited_for() -> None:
 
 @pytest.mark.parametrize("waited", [True, False])
 def test_what_waited_is_not_taken_apart_at_a_look_up_of_free_order(waited: bool) -> None:
-    lab, names = MetadataLab(), FakeNames({"web": Answer(("1.2.3.4",), 60)})
+    lab, names = MetadataLab(), FakeNames({"web": LookupResult(("1.2.3.4",), 60)})
     config = DnsConfig(kind="A", fields={"message": "ip"}, order="free")
     agent = Agent(AsyncStep(names.step(config, lab.context), None), clock=lab.clock)
     agent.read("web")

@@ -14,7 +14,7 @@ import pytest
 from log_shipper.shipper.clock import SystemClock
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.event import Batch, Doc
-from log_shipper.shipper.kubernetes.access import Access
+from log_shipper.shipper.kubernetes.access import ApiAccess
 from log_shipper.shipper.kubernetes.cluster import Cluster, Waking
 from log_shipper.shipper.kubernetes.objects import namespace_of, node_of, pod_of
 from log_shipper.shipper.kubernetes.watcher import ClusterWatcher, WatchScope
@@ -50,7 +50,7 @@ class Node:
         self.woken = 0
         self.waking = Waking(self._wake)
         scope = WatchScope(node="n1")
-        self.watcher = ClusterWatcher(scope, Access("localhost", 1, "the test"), self.lab.clock, self.waking)
+        self.watcher = ClusterWatcher(scope, ApiAccess("localhost", 1, "the test"), self.lab.clock, self.waking)
         self.cluster = Cluster(self.watcher, self.waking)
         self.version = 0
         for watch in self.watcher.watches.values():
@@ -64,11 +64,11 @@ class Node:
         document["metadata"]["resourceVersion"] = str(self.version)
         match document["kind"]:
             case "Pod":
-                self.watcher.pods.put(pod_of(document))
+                self.watcher.pods.store(pod_of(document))
             case "Namespace":
-                self.watcher.namespaces.put(namespace_of(document))
+                self.watcher.namespaces.store(namespace_of(document))
             case "Node":
-                self.watcher.nodes.put(node_of(document))
+                self.watcher.nodes.store(node_of(document))
 
     def step(self, **options: Any) -> AddKubernetesMetadata:
         config = AddKubernetesMetadataConfig(hostfs=str(self.root), **options)
@@ -211,10 +211,10 @@ def test_the_last_lines_of_a_deleted_pod_have_its_labels(host: Node) -> None:
     host.put(pod("web-1", labels={"app": "web"}))
     made = host.step()
     assert host.record(made=made)["kubernetes"]["labels"]
-    host.watcher.pods.listed([])
+    host.watcher.pods.replace_all([])
     assert host.kubernetes(LINK)["labels"]
     host.lab.clock.advance(61)
-    host.watcher.pods.listed([])
+    host.watcher.pods.replace_all([])
     assert host.record(made=made)["kubernetes"]["labels"] == {"app": "web"}  # the file is known
     assert "labels" not in host.kubernetes(LINK)
 

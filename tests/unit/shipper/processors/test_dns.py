@@ -14,14 +14,14 @@ from log_shipper.shipper.processor import conditions
 from log_shipper.shipper.processor.base import Processor, ProcessorContext
 from log_shipper.shipper.processor.caches import Caches
 from log_shipper.shipper.processor.events import Events
-from log_shipper.shipper.processor.metadata.lookups import Answer
+from log_shipper.shipper.processor.metadata.lookups import LookupResult
 from log_shipper.shipper.processor.waiting import AsyncStep, BatchPart, WaitingChain
 from log_shipper.shipper.processors.dns import DnsConfig
 from tests.builders import AGENT, batch
 from tests.fakes import ManualClock
 from tests.name_servers import FakeNames
 
-WEB, DB = Answer(("web.example",), 300.0), Answer(("db.example",), 10.0)
+WEB, DB = LookupResult(("web.example",), 300.0), LookupResult(("db.example",), 10.0)
 NAMES = {"10.0.0.1": WEB, "10.0.0.2": DB}
 
 
@@ -261,7 +261,7 @@ def test_one_that_keeps_the_order_keeps_it_for_the_chain() -> None:
 def test_two_of_them_wait_one_after_the_other_and_part_what_is_ready() -> None:
     lab = DnsLab(order="free")
     context = ProcessorContext(AGENT, Path(), lab.metrics, lab.clock, Caches(lab.clock))
-    later = FakeNames({"x": Answer(("192.0.2.1",), 60)})
+    later = FakeNames({"x": LookupResult(("192.0.2.1",), 60)})
     second = AsyncStep(later.step(DnsConfig(kind="A", fields={"host": "ip"}, order="free"), context), None)
     chain = WaitingChain([lab.chain.steps[0], second], lab.metrics, lab.clock)
     made = batch(["a", "b", "c"])

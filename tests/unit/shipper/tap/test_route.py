@@ -9,7 +9,7 @@ import pytest
 from log_shipper.runtime.monitor.server import Request, Response
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.output.base import Sample
-from log_shipper.shipper.tap.route import MAX_LISTED, Lines, TapSources, sources_route, tap_route
+from log_shipper.shipper.tap.route import MAX_LISTED, TapResponse, TapSources, sources_route, tap_route
 from log_shipper.shipper.tap.tap import MAX_TAPS, Tap
 from tests.builders import batch
 from tests.fakes import ManualClock
@@ -32,9 +32,9 @@ class TapRouteLab:
     def ask(self, query: dict[str, str] | None = None) -> Response:
         return self.route(Request("/tap", query or {}, ""))
 
-    def lines(self, **query: str) -> Lines:
+    def lines(self, **query: str) -> TapResponse:
         body = self.ask(query).body
-        assert isinstance(body, Lines)
+        assert isinstance(body, TapResponse)
         return body
 
     def send(self, *texts: str) -> None:

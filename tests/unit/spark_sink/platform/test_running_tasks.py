@@ -60,7 +60,7 @@ def await_task(tasks: RunningTasks) -> list[StageTasks]:
     """Return the stages when one of two tasks has ended, and the other one runs."""
     pause = threading.Event()
     for _ in range(int(PATIENCE / PAUSE)):
-        stages = list(tasks.look().values())
+        stages = list(tasks.read_stages().values())
         if any(stage.active and stage.ended for stage in stages):
             return stages
         pause.wait(PAUSE)
@@ -71,7 +71,7 @@ def await_none(tasks: RunningTasks) -> None:
     """Spark's tracker learns of the end of a job after whoever waits for its result."""
     pause = threading.Event()
     for _ in range(int(PATIENCE / PAUSE)):
-        if tasks.look() == {}:
+        if tasks.read_stages() == {}:
             return
         pause.wait(PAUSE)
     raise AssertionError("the job is seen for good")
@@ -94,7 +94,7 @@ def test_of_queries_the_tasks_of_those_that_are_included_are_seen(jobs: Jobs) ->
     thread = jobs.start("a run")
     try:
         assert await_task(landing) == [StageTasks(active=1, ended=1)]
-        assert others.look() == {}
+        assert others.read_stages() == {}
     finally:
         jobs.end(thread)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from log_shipper.spark_sink.options.tables import DocMode
-from log_shipper.spark_sink.rows.decoding import MAX_NAMES, Decoder
+from log_shipper.spark_sink.rows.decoding import MAX_NAMES, FieldDecoder
 from tests.unit.spark_sink.rows.converting import conversion, kafka_records, reasons_of, rows_of
 
 TIME = '"@timestamp":"2026-11-21T09:30:00.123Z"'
@@ -61,7 +61,7 @@ def test_doc_has_the_names_of_its_own_record_whatever_an_earlier_run_had() -> No
 
 
 def test_a_decoder_learns_so_many_names_and_no_more() -> None:
-    decoder = Decoder()
+    decoder = FieldDecoder()
     learned = [decoder.add_names({f"name {number}": 1}) for number in range(2 * MAX_NAMES)]
     assert not learned[-1]
     assert 0 < sum(learned) <= MAX_NAMES

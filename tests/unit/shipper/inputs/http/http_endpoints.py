@@ -11,7 +11,7 @@ from log_shipper.shipper.inputs.http.conversation import Conversation
 from log_shipper.shipper.inputs.http.deliveries import Delivery, Part, take_run
 from log_shipper.shipper.inputs.http.endpoint import HttpEndpoint
 from log_shipper.shipper.inputs.http.judging import InFlight, Judge
-from log_shipper.shipper.inputs.http.limits import Limits, Patience, patience_of
+from log_shipper.shipper.inputs.http.limits import HttpLimits, Patience, patience_of
 from log_shipper.shipper.inputs.http.options import HttpInputConfig
 from log_shipper.shipper.inputs.http.placing import Placing
 from log_shipper.shipper.inputs.mailbox import Mailbox
@@ -117,7 +117,7 @@ class Room:
         reader = BodyReader(
             Placing(config.prefix, {}, expand_keys=False, keep_null=False), 1000, 10_000, originals=False
         )
-        limits = Limits(config.max_connections, config.retry_after, patience)
+        limits = HttpLimits(config.max_connections, config.retry_after, patience)
         judge = Judge(config, reader, self.in_flight, patience)
         self.endpoint = HttpEndpoint("http localhost:8000/", judge, self.mailbox, limits, _at_once, self._do_aside)
         self.endpoint.now = self.clock.monotonic

@@ -9,7 +9,7 @@ import pytest
 
 from log_shipper.config.text.secrets import Secret
 from log_shipper.runtime.monitor.exchange import RefusedRequest
-from log_shipper.shipper.inputs.http.access import Access
+from log_shipper.shipper.inputs.http.access import HttpAccess
 from log_shipper.shipper.inputs.http.options import HmacConfig, HttpInputConfig, SecretConfig
 
 BASE = HttpInputConfig(id="web")
@@ -21,7 +21,7 @@ def basic(text: str) -> dict[str, str]:
 
 
 def is_let_in(config: HttpInputConfig, headers: dict[str, str]) -> bool:
-    access = Access(config)
+    access = HttpAccess(config)
     try:
         access.check(headers)
         access.check_signature(headers, BODY)
@@ -66,10 +66,10 @@ def test_a_token_is_wanted_as_it_is(header: str, *, let_in: bool) -> None:
 
 def test_a_client_learns_how_to_sign_in() -> None:
     with pytest.raises(RefusedRequest) as refused:
-        Access(replace(BASE, bearer_token=Secret("t"))).check({})
+        HttpAccess(replace(BASE, bearer_token=Secret("t"))).check({})
     assert refused.value.headers == {"WWW-Authenticate": 'Bearer realm="shipper"'}
     with pytest.raises(RefusedRequest) as refused:
-        Access(replace(BASE, basic_auth=True, username="a", password=Secret("b"))).check({})
+        HttpAccess(replace(BASE, basic_auth=True, username="a", password=Secret("b"))).check({})
     assert refused.value.headers == {"WWW-Authenticate": 'Basic realm="shipper"'}
 
 

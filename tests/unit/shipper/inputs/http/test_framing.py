@@ -17,7 +17,7 @@ def taken(body: SizedBody | ChunkedBody, data: bytes, size: int) -> bytes:
     received = bytearray()
     for start in range(0, len(data), size):
         received += data[start : start + size]
-        while body.take(received):
+        while body.consume(received):
             pass
     return bytes(received)
 
@@ -65,12 +65,12 @@ def test_chunks_that_are_malformed_or_too_many_are_refused(data: bytes, status: 
 
 def test_chunks_are_taken_some_at_a_time_and_up_to_a_bound() -> None:
     body, received = ChunkedBody(MAX_CHUNKS), bytearray(b"1\r\na\r\n" * (MAX_CHUNKS + 1))
-    assert body.take(received)
+    assert body.consume(received)
     assert 0 < len(body.content) <= CHUNKS_AT_ONCE
     for _ in range(MAX_CHUNKS // CHUNKS_AT_ONCE - 1):
-        assert body.take(received)
+        assert body.consume(received)
     with pytest.raises(RefusedRequest, match="exceeds") as refused:
-        body.take(received)
+        body.consume(received)
     assert refused.value.response.status == 413
 
 

@@ -65,7 +65,7 @@ class JournalLab:
         given = {"paths": (str(self.journal.directory),), "journalctl_path": str(self.program)} | options
         config = JournaldConfig(id="sys", **given)
         feed_input = FeedInput(
-            config, AGENT, {}, config.message_max_bytes, self.clock, self.entries.note, process, self.metrics
+            config, AGENT, {}, config.message_max_bytes, self.clock, self.entries.save, process, self.metrics
         )
         context = source_context(self.registrar, self.clock, self.metrics, once=once)
         self.batches = []

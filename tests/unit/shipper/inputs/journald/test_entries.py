@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from log_shipper.runtime.logs.throttle import Throttle
-from log_shipper.shipper.inputs.journald.entries import Decoder
+from log_shipper.shipper.inputs.journald.entries import EntryDecoder
 
 
 def line(**fields: Any) -> bytes:
@@ -29,7 +29,7 @@ def line(**fields: Any) -> bytes:
 def test_an_entry_that_cannot_be_right_is_left_out_and_reported(
     fields: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
-    decoder = Decoder("journal x", 1000, Throttle())
+    decoder = EntryDecoder("journal x", 1000, Throttle())
     entries = decoder.entries([line(MESSAGE="before"), line(**fields), line(MESSAGE="behind")])
     assert [entry.text for entry in entries] == ["before", "behind"]
     assert decoder.refused == [line(**fields)]
@@ -37,6 +37,6 @@ def test_an_entry_that_cannot_be_right_is_left_out_and_reported(
 
 
 def test_a_message_that_is_nested_too_deeply_is_left_out() -> None:
-    decoder = Decoder("journal x", 1000, Throttle())
+    decoder = EntryDecoder("journal x", 1000, Throttle())
     nested = line().replace(b'"one"', b"[" * 1000 + b"]" * 1000)
     assert [entry.text for entry in decoder.entries([nested, line()])] == ["one"]

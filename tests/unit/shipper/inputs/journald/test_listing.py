@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from log_shipper.shipper.inputs.journald.host import ThisHost
-from log_shipper.shipper.inputs.journald.listing import MIN_INTERVAL, SETTLING, Listing
+from log_shipper.shipper.inputs.journald.listing import MIN_INTERVAL, SETTLING, JournalListing
 from log_shipper.shipper.inputs.journald.options import JournaldConfig
 from tests.fake_journalctl import ARCHIVED, header
 from tests.fakes import ManualClock
@@ -38,13 +38,15 @@ def files(directory: Path, *names: str, content: bytes = header(ONE, 1)) -> list
     return paths
 
 
-def looked(path: str, forbidden: list[Path] | None = None, **options: Any) -> Listing:
-    listing = Listing(JournaldConfig(**options), path, "journal x", ManualClock(), SomeForbidden(forbidden or []))
-    listing.look()
+def looked(path: str, forbidden: list[Path] | None = None, **options: Any) -> JournalListing:
+    listing = JournalListing(
+        JournaldConfig(**options), path, "journal x", ManualClock(), SomeForbidden(forbidden or [])
+    )
+    listing.refresh()
     return listing
 
 
-def names(listing: Listing) -> dict[str, list[str]]:
+def names(listing: JournalListing) -> dict[str, list[str]]:
     """Return the names of the files by the first digit of their sequences."""
     return {
         sequence[0]: sorted(file.path.rpartition("/")[2] for file in files)
@@ -77,9 +79,9 @@ def test_a_header_that_does_not_change_any_more_is_read_once(tmp_path: Path) -> 
     files(tmp_path, "a.journal")
     files(tmp_path, "a@1.journal", content=header(ONE, 1, ARCHIVED))
     host = SomeForbidden([])
-    listing = Listing(JournaldConfig(), str(tmp_path), "journal x", ManualClock(), host)
+    listing = JournalListing(JournaldConfig(), str(tmp_path), "journal x", ManualClock(), host)
     for _ in range(3):
-        listing.look()
+        listing.refresh()
     assert host.headers_read == 4
     assert names(listing) == {"1": ["a.journal", "a@1.journal"]}
 
@@ -144,9 +146,9 @@ def test_it_is_looked_again_and_again(tmp_path: Path, caplog: pytest.LogCaptureF
     caplog.set_level("INFO")
     clock = ManualClock()
     host = SomeForbidden([])
-    listing = Listing(JournaldConfig(), str(tmp_path), "journal x", clock, host)
+    listing = JournalListing(JournaldConfig(), str(tmp_path), "journal x", clock, host)
     assert listing.is_due
-    listing.look()
+    listing.refresh()
     assert not listing.is_due
     host.forbidden = files(tmp_path, "a.journal")
     clock.advance(MIN_INTERVAL)
@@ -168,11 +170,11 @@ def test_a_file_without_a_whole_header_is_a_problem_unless_it_is_new(tmp_path: P
     (path,) = files(tmp_path, "b.journal", content=content)
     files(tmp_path, "a.journal")
     clock = ManualClock()
-    listing = Listing(JournaldConfig(), str(tmp_path), "journal x", clock, SomeForbidden([]))
-    listing.look()
+    listing = JournalListing(JournaldConfig(), str(tmp_path), "journal x", clock, SomeForbidden([]))
+    listing.refresh()
     assert not listing.problem
     clock.advance(SETTLING)
-    listing.look()
+    listing.refresh()
     assert listing.problem.startswith(
         f"1 of 2 journal files are truncated or not in journal format (for example {path})"
     )
@@ -181,6 +183,6 @@ def test_a_file_without_a_whole_header_is_a_problem_unless_it_is_new(tmp_path: P
 
 def test_once_it_is_not_waited_for_a_whole_header(tmp_path: Path) -> None:
     files(tmp_path, "a.journal", content=b"")
-    listing = Listing(JournaldConfig(), str(tmp_path), "journal x", ManualClock(), SomeForbidden([]))
-    listing.look(once=True)
+    listing = JournalListing(JournaldConfig(), str(tmp_path), "journal x", ManualClock(), SomeForbidden([]))
+    listing.refresh(once=True)
     assert listing.problem

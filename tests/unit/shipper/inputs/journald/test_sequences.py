@@ -107,7 +107,7 @@ def test_a_position_of_all_journals_stands_for_one_and_the_others_begin_at_its_t
     path = str(lab.journal.directory)
     old = hashlib.sha256("\0".join(("journald", "sys", path)).encode()).hexdigest()[:32]
     cursor = mark + lab.journal.cursor(2)
-    lab.entries.note(FileState(id=old, path=path, device=0, inode=0, input="sys", kind="journald", cursor=cursor))
+    lab.entries.save(FileState(id=old, path=path, device=0, inode=0, input="sys", kind="journald", cursor=cursor))
     lab.start(merge=True)
     until_read(lab, *(["two"] if mark else []), "three", "b", "c")
     Journal(lab.journal.directory, "remote-new", "e" * 32).log("first")

@@ -18,7 +18,7 @@ from log_shipper.shipper.inputs.kafka.client import DescribedTopics, Topic, clie
 from log_shipper.shipper.inputs.kafka.member_context import MemberContext
 from log_shipper.shipper.inputs.kafka.options import KafkaInputConfig
 from log_shipper.shipper.inputs.kafka.partition import Partition
-from log_shipper.shipper.inputs.kafka.problems import Problems
+from log_shipper.shipper.inputs.kafka.problems import MemberProblems
 from log_shipper.shipper.inputs.kafka.session import Session
 from log_shipper.shipper.inputs.kafka.starts import StartOffset
 
@@ -30,7 +30,7 @@ def never(start: StartOffset) -> Partition:
 def test_a_session_that_is_closed_leaves_no_thread_of_its_clients() -> None:
     config = KafkaInputConfig(id="k", hosts=("127.0.0.1:1",), topics=("logs",), group_id="g")
     clock = SystemClock()
-    context = MemberContext(config, never, Problems(config, clock.monotonic), clock, commits=True, once=False)
+    context = MemberContext(config, never, MemberProblems(config, clock.monotonic), clock, commits=True, once=False)
     before = set(os.listdir("/proc/self/task"))
     session = Session(clients(config), context, lambda: True)
     session.begin()

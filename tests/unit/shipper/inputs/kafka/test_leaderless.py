@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
-from log_shipper.shipper.inputs.kafka.problems import Problems
+from log_shipper.shipper.inputs.kafka.problems import MemberProblems
 from tests.fakes import ManualClock
 from tests.member_lab import OTHER, PLACE, MemberLab
 
@@ -207,7 +207,7 @@ def test_a_group_that_cannot_know_where_it_begins_has_a_reason(
 
 
 def test_of_many_partitions_some_are_named(lab: MemberLab) -> None:
-    problems: Problems = lab.problems
+    problems: MemberProblems = lab.problems
     many = {("logs", number) for number in range(100)} | {("other", 7)}
     for _ in range(2):
         problems.note_leaders(many, many)

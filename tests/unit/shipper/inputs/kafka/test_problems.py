@@ -6,7 +6,7 @@ import pytest
 from confluent_kafka import KafkaError
 
 from log_shipper.shipper.inputs.kafka.options import KafkaInputConfig
-from log_shipper.shipper.inputs.kafka.problems import Problems
+from log_shipper.shipper.inputs.kafka.problems import MemberProblems
 from tests.fakes import ManualClock
 
 FORBIDDEN = KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)
@@ -17,12 +17,12 @@ ALL_DOWN = KafkaError(KafkaError._ALL_BROKERS_DOWN, "3/3 brokers are down")
 
 
 @pytest.fixture
-def problems(clock: ManualClock) -> Problems:
-    return Problems(KafkaInputConfig(id="in", hosts=("a:1",), topics=("logs",), group_id="g"), clock.monotonic)
+def problems(clock: ManualClock) -> MemberProblems:
+    return MemberProblems(KafkaInputConfig(id="in", hosts=("a:1",), topics=("logs",), group_id="g"), clock.monotonic)
 
 
 def test_a_topic_of_which_records_come_is_well_once_nothing_is_reported_any_more(
-    problems: Problems, clock: ManualClock
+    problems: MemberProblems, clock: ManualClock
 ) -> None:
     problems.report(FORBIDDEN, "logs")
     clock.advance(9)
@@ -39,13 +39,13 @@ def test_a_topic_of_which_records_come_is_well_once_nothing_is_reported_any_more
     assert problems.now == {}
 
 
-def test_records_show_that_the_group_works(problems: Problems) -> None:
+def test_records_show_that_the_group_works(problems: MemberProblems) -> None:
     problems.report(KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED))
     problems.note_records({"logs"})
     assert problems.now == {}
 
 
-def test_what_does_not_exist_is_named_where_the_client_names_it(problems: Problems) -> None:
+def test_what_does_not_exist_is_named_where_the_client_names_it(problems: MemberProblems) -> None:
     problems.report(KafkaError(KafkaError._UNKNOWN_PARTITION, "gone"), "logs")
     problems.report(KafkaError(KafkaError._UNKNOWN_PARTITION, "gone"))
     assert problems.now["kafka topic logs"].startswith("topic logs does not exist; create it")
@@ -53,7 +53,7 @@ def test_what_does_not_exist_is_named_where_the_client_names_it(problems: Proble
 
 
 def test_one_broker_that_is_away_is_no_problem_until_it_stays_away(
-    problems: Problems, clock: ManualClock, caplog: pytest.LogCaptureFixture
+    problems: MemberProblems, clock: ManualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     for _ in range(3):
         problems.connection_failed(REFUSED)
@@ -72,7 +72,9 @@ def test_one_broker_that_is_away_is_no_problem_until_it_stays_away(
     assert problems.now == {}
 
 
-def test_brokers_that_are_restarted_one_after_the_other_are_no_problem(problems: Problems, clock: ManualClock) -> None:
+def test_brokers_that_are_restarted_one_after_the_other_are_no_problem(
+    problems: MemberProblems, clock: ManualClock
+) -> None:
     for error in (REFUSED, OTHER) * 3:
         problems.connection_failed(error)
         clock.advance(25)
@@ -82,7 +84,9 @@ def test_brokers_that_are_restarted_one_after_the_other_are_no_problem(problems:
         clock.advance(10)
 
 
-def test_brokers_that_are_all_away_are_one_problem_until_they_answer(problems: Problems, clock: ManualClock) -> None:
+def test_brokers_that_are_all_away_are_one_problem_until_they_answer(
+    problems: MemberProblems, clock: ManualClock
+) -> None:
     problems.connection_failed(REFUSED)
     problems.connection_failed(ALL_DOWN)
     clock.advance(30)
@@ -96,7 +100,7 @@ def test_brokers_that_are_all_away_are_one_problem_until_they_answer(problems: P
     assert problems.now == {}
 
 
-def test_that_brokers_answer_does_not_end_what_they_refuse(problems: Problems, clock: ManualClock) -> None:
+def test_that_brokers_answer_does_not_end_what_they_refuse(problems: MemberProblems, clock: ManualClock) -> None:
     problems.report(KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED))
     clock.advance(60)
     problems.note_response()

@@ -14,7 +14,7 @@ PLACE = ("logs", 3)
 
 def read(*records: FakeMessage, max_bytes: int = 10**6) -> Messages:
     reader = RecordReader(PLACE, max_bytes)
-    reader.give(records[0].position, Block(records, records[-1].position + 1, 0, 0))  # type: ignore[arg-type]  # as one of Kafka's
+    reader.load(records[0].position, Block(records, records[-1].position + 1, 0, 0))  # type: ignore[arg-type]  # as one of Kafka's
     messages = reader.next()
     assert messages is not None
     assert reader.next() is None

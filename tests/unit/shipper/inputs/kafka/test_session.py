@@ -10,7 +10,7 @@ from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.inputs.kafka.partition import Partition, Place
 from log_shipper.shipper.inputs.kafka.room import HANDED_OVER
-from log_shipper.shipper.pipeline.acks import Ledger, Node
+from log_shipper.shipper.pipeline.acks import Ledger, OpenBatch
 from tests.fakes import ManualClock
 from tests.member_lab import OTHER, PLACE, MemberLab
 from tests.memory_topics import FakeMessage
@@ -188,7 +188,7 @@ def test_of_a_lost_partition_nothing_is_committed_nor_handed_over(lab: MemberLab
     batch.resolve()
     lab.step(2)
     assert lab.topics.committed in ({}, {PLACE: 0})
-    assert partition.take() is None
+    assert partition.next_block() is None
     assert batch.source.is_lost()
 
 
@@ -647,9 +647,9 @@ def test_a_topic_that_one_broker_did_not_know_is_not_deleted(lab: MemberLab) -> 
 
 
 def test_a_transaction_gets_the_offsets_of_what_it_has(lab: MemberLab) -> None:
-    staged: list[Node] = []
+    staged: list[OpenBatch] = []
 
-    def stage(ledger: Ledger, node: Node) -> bool:
+    def stage(ledger: Ledger, node: OpenBatch) -> bool:
         staged.append(node)
         return True
 

@@ -6,13 +6,13 @@ import socket
 import pytest
 
 from log_shipper.shipper.inputs.mailbox import Mailbox
-from log_shipper.shipper.inputs.sockets.accepting import Limits
+from log_shipper.shipper.inputs.sockets.accepting import ConnectionLimits
 from log_shipper.shipper.inputs.sockets.connection import Connection
 from log_shipper.shipper.inputs.sockets.connections import DRAIN_SECONDS, Connections
-from log_shipper.shipper.inputs.sockets.counts import Reporter, SocketCounts
+from log_shipper.shipper.inputs.sockets.counts import PeerReporter, SocketCounts
 from log_shipper.shipper.inputs.sockets.framing import DelimiterFraming
 from log_shipper.shipper.inputs.sockets.intake import Piece
-from log_shipper.shipper.inputs.sockets.listening import Listener
+from log_shipper.shipper.inputs.sockets.listening import SocketListener
 from tests.fakes import ManualClock
 
 
@@ -24,8 +24,10 @@ def made(
     counts: SocketCounts,
 ) -> Connections:
     """Return the connections, which are one: this end of a pair."""
-    connections = Connections(selector, mailbox, Limits(1000, 300), counts, Reporter("in", clock.monotonic), clock)
-    listener = Listener(here, "unix x", is_stream=True, named=False)
+    connections = Connections(
+        selector, mailbox, ConnectionLimits(1000, 300), counts, PeerReporter("in", clock.monotonic), clock
+    )
+    listener = SocketListener(here, "unix x", is_stream=True, named=False)
     connections.add(Connection(here, ("", 0), listener, DelimiterFraming("\n", 1000), clock.monotonic()))
     return connections
 
@@ -42,7 +44,7 @@ def test_a_connection_is_not_silent_while_what_it_has_sent_was_not_read() -> Non
         clock.advance(301)
         connections.close_silent(clock.monotonic())
         assert (len(connections.open), counts.connections_timed_out) == (0, 1)
-    pieces = [received.take(), received.take()]
+    pieces = [received.pop(), received.pop()]
     assert [piece.data for piece in pieces if piece is not None] == [b"one\n", None]
 
 

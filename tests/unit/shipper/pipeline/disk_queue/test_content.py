@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from log_shipper.shipper.event import DELETED, Batch, Messages
-from log_shipper.shipper.pipeline.disk_queue.content import Compression, Decoder, encoded, expanded
+from log_shipper.shipper.pipeline.disk_queue.content import BatchDecoder, Compression, encoded, expanded
 from tests.builders import batch, encoder, messages, nothing, source
 from tests.model.seeds import for_each_seed
 
 
-def again(original: Batch, decoder: Decoder | None = None) -> Batch:
-    return (decoder or Decoder()).batch(encoded(original), nothing)
+def again(original: Batch, decoder: BatchDecoder | None = None) -> Batch:
+    return (decoder or BatchDecoder()).batch(encoded(original), nothing)
 
 
 def random_text(dice: random.Random, more: str = "") -> str:
@@ -71,7 +71,7 @@ def test_a_document_that_is_nested_without_end_gives_the_same_record() -> None:
 
 
 def test_batches_of_one_file_share_what_is_constant_for_it() -> None:
-    decoder, origin = Decoder(), source()
+    decoder, origin = BatchDecoder(), source()
     first, second = (again(Batch(origin, messages([text]), 0.0, nothing), decoder) for text in ("one", "two"))
     assert first.source is second.source
     assert first.constants is second.constants
@@ -79,7 +79,7 @@ def test_batches_of_one_file_share_what_is_constant_for_it() -> None:
 
 
 def test_the_end_of_a_file_is_known_without_its_messages() -> None:
-    assert Decoder().file_end(encoded(batch(["one"], "f7", start=100))) == ("f7", 104)
+    assert BatchDecoder().file_end(encoded(batch(["one"], "f7", start=100))) == ("f7", 104)
 
 
 @pytest.mark.parametrize("compress", [True, False])
@@ -99,4 +99,4 @@ def test_a_payload_of_another_kind_is_refused(kind: int) -> None:
 @pytest.mark.parametrize("data", [b"", b"\x03", b"\x01\0\0\0\0\0\0\0{"])
 def test_bytes_that_are_no_batch_are_refused(data: bytes) -> None:
     with pytest.raises(ValueError, match="not a batch"):
-        Decoder().batch(data, nothing)
+        BatchDecoder().batch(data, nothing)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from log_shipper.shipper.pipeline.disk_queue.watermarks import FLOOD, HIGH, LOW, OK, Marks, Space, Watermarks
+from log_shipper.shipper.pipeline.disk_queue.watermarks import FLOOD, HIGH, LOW, OK, Space, WatermarkLevels, Watermarks
 from tests.fakes import ManualClock
 
 QUEUE, REGISTRY = Path("/queue"), Path("/registry")
@@ -30,7 +30,7 @@ def disk() -> Disk:
 
 @pytest.fixture
 def watermarks(disk: Disk, clock: ManualClock) -> Watermarks:
-    return Watermarks((QUEUE, REGISTRY), Marks(), clock.monotonic, disk.measure)
+    return Watermarks((QUEUE, REGISTRY), WatermarkLevels(), clock.monotonic, disk.measure)
 
 
 def level_at(used: float, watermarks: Watermarks, disk: Disk, clock: ManualClock) -> int:
@@ -58,7 +58,7 @@ def test_the_fuller_file_system_counts_and_a_flooded_one_is_named(
 
 
 def test_marks_may_be_bytes_that_stay_free() -> None:
-    marks = Marks(-5000.0, -3000.0, -1000.0)
+    marks = WatermarkLevels(-5000.0, -3000.0, -1000.0)
     levels = [marks.level(Space(free, 10**9)) for free in (5000, 4999, 2999, 999)]
     assert levels == [OK, LOW, HIGH, FLOOD]
 

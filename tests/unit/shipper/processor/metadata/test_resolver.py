@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from log_shipper.shipper.processor.metadata.lookups import FAILURE, Answer
+from log_shipper.shipper.processor.metadata.lookups import FAILURE, LookupResult
 from log_shipper.shipper.processor.metadata.resolver import Resolver, Workers
 from tests.name_servers import NameServer
 
@@ -36,18 +36,18 @@ def resolver(kind: str, *addresses: str, timeout: float = SECONDS) -> Resolver:
 @pytest.mark.parametrize(
     ("kind", "name", "expected"),
     [
-        ("PTR", "1.2.3.4", Answer(("web.example",), 300)),
-        ("PTR", "2001:db8::1", Answer(("six.example",), 300)),
+        ("PTR", "1.2.3.4", LookupResult(("web.example",), 300)),
+        ("PTR", "2001:db8::1", LookupResult(("six.example",), 300)),
         ("PTR", "1.2.3.5", FAILURE),  # NXDOMAIN
         ("PTR", "no address", FAILURE),
-        ("A", "web.example", Answer(("192.0.2.1", "192.0.2.2"), 300)),
+        ("A", "web.example", LookupResult(("192.0.2.1", "192.0.2.2"), 300)),
         ("A", "a..b", FAILURE),
         ("A", "alias.example", FAILURE),  # no record of this type
-        ("AAAA", "web.example.", Answer(("2001:db8::1",), 300)),
-        ("TXT", "web.example", Answer(("v=spf1", "-all"), 300)),
+        ("AAAA", "web.example.", LookupResult(("2001:db8::1",), 300)),
+        ("TXT", "web.example", LookupResult(("v=spf1", "-all"), 300)),
     ],
 )
-def test_a_name_server_answers(server: NameServer, kind: str, name: str, expected: Answer) -> None:
+def test_a_name_server_answers(server: NameServer, kind: str, name: str, expected: LookupResult) -> None:
     found = resolver(kind, server.address).resolve(name)
     # A server may give them in any order.
     assert (sorted(found.values), found.ttl, found.no_response_reason) == (sorted(expected.values), expected.ttl, "")

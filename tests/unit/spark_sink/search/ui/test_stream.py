@@ -77,7 +77,7 @@ def test_work_does_not_run_ahead_of_a_client_that_takes_little() -> None:
 
     def work(stream: Stream) -> None:
         for _ in range(20):
-            stream.put(bytes(1024 * 1024))
+            stream.write(bytes(1024 * 1024))
             put.release()
 
     body = Stream(work, slots()).body()

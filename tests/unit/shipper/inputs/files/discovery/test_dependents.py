@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from log_shipper.shipper.inputs.files.discovery.dependents import Dependents
-from log_shipper.shipper.inputs.files.discovery.scanner import Listing
+from log_shipper.shipper.inputs.files.discovery.scanner import ScanResult
 from log_shipper.shipper.inputs.files.discovery.spec import InputSpec
 from log_shipper.shipper.inputs.files.discovery.symlinks import ANY_NAME
 from log_shipper.shipper.options.model import InputConfig, ProspectorConfig, ScannerConfig
@@ -18,20 +18,20 @@ class Inputs:
         self.folder = folder
         self.dependents = Dependents()
         self.specs: dict[str, InputSpec] = {}
-        self.listings: dict[str, Listing] = {}
+        self.listings: dict[str, ScanResult] = {}
         for pattern in patterns:
             prospector = ProspectorConfig(scanner=ScannerConfig(symlinks=True))
             config = InputConfig(id=pattern, paths=(f"{folder}/{pattern}",), prospector=prospector)
             self.specs[pattern] = InputSpec(config)
             self.listings[pattern] = self.specs[pattern].scanner().scan(full=False)
-            self.dependents.replace(self.specs[pattern], Listing(), self.listings[pattern])
+            self.dependents.replace(self.specs[pattern], ScanResult(), self.listings[pattern])
 
     def of(self, directory: str, name: str) -> set[str]:
         """Return the patterns of the inputs that depend on a name in a directory."""
         return {spec.id for spec in self.dependents.inputs_for([(directory, name)])}
 
     def remove(self, pattern: str) -> None:
-        self.dependents.replace(self.specs[pattern], self.listings[pattern], Listing())
+        self.dependents.replace(self.specs[pattern], self.listings[pattern], ScanResult())
 
 
 ANY = {"*.txt", "**/*.gz"}  # without a long ending: any name may concern them

@@ -13,7 +13,7 @@ import pytest
 
 from log_shipper.shipper.inputs.files.discovery.directory import TICK, Kind, kind_of
 from log_shipper.shipper.inputs.files.discovery.directory_tree import Directories
-from log_shipper.shipper.inputs.files.discovery.scanner import Listing, ScannedFile, Scanner, ScanOptions
+from log_shipper.shipper.inputs.files.discovery.scanner import ScannedFile, Scanner, ScanOptions, ScanResult
 from log_shipper.shipper.inputs.files.discovery.symlinks import ANY_NAME
 from tests.capabilities import without_capabilities
 from tests.fakes import ManualClock
@@ -42,7 +42,7 @@ class Search:
         self.listing(full=full)
         return self.progress
 
-    def listing(self, *, full: bool = False) -> Listing:
+    def listing(self, *, full: bool = False) -> ScanResult:
         return self.scanner.scan(full=full)
 
     def names(self, *, full: bool = False) -> list[str]:
@@ -55,7 +55,7 @@ class Search:
             os.path.relpath(path, self.place): text for path, text in (listing.problems | listing.unmatched).items()
         }
 
-    def list_until_reliable(self) -> Listing:
+    def list_until_reliable(self) -> ScanResult:
         """List twice, so that nothing is listed again without a reason."""
         self.listing()
         self.advance(TICK)

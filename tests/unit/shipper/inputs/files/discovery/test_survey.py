@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 
-from log_shipper.shipper.inputs.files.discovery.problems import Problems
+from log_shipper.shipper.inputs.files.discovery.problems import FileProblems
 from log_shipper.shipper.inputs.files.discovery.scanner import ScannedFile
 from log_shipper.shipper.inputs.files.discovery.spec import FileKey, InputSpec
 from log_shipper.shipper.inputs.files.discovery.survey import (
@@ -35,7 +35,7 @@ class Outlook:
         self.folder = folder
         self.clock = clock
         self.watches = Watches()
-        self.problems = Problems()
+        self.problems = FileProblems()
         self.inputs = {
             pattern: InputSpec(
                 InputConfig(

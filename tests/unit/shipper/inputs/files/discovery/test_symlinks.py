@@ -13,10 +13,10 @@ from log_shipper.shipper.inputs.files.discovery.symlinks import (
     ANY_NAME,
     MAX_LINKED_NAMES,
     Inode,
+    PathHistory,
     Place,
     ResolvedPath,
     Symlinks,
-    Trail,
     follow,
 )
 from tests.fakes import ManualClock
@@ -202,7 +202,7 @@ class Look:
 def test_files_that_appeared_and_were_not_seen_are_counted(tmp_path: Path, looks: list[Look], expected: int) -> None:
     path = str(write(tmp_path / "app.log"))
     symlinks = Symlinks()
-    trail = Trail(path, symlinks, includes_last=True)
+    trail = PathHistory(path, symlinks, includes_last=True)
     counted = 0
     for look in looks:
         hints: dict[Place, int] = {(str(tmp_path), "app.log"): look.appeared} if look.appeared else {}
@@ -215,7 +215,7 @@ def test_files_that_appeared_and_were_not_seen_are_counted(tmp_path: Path, looks
 
 def test_a_directory_that_appears_on_the_way_to_a_file_is_no_file_that_was_missed(tmp_path: Path) -> None:
     symlinks = Symlinks()
-    trail = Trail(f"{tmp_path}/x/app.log", symlinks, includes_last=True)
+    trail = PathHistory(f"{tmp_path}/x/app.log", symlinks, includes_last=True)
     symlinks.begin_round({}, is_partial=False)
     trail.update(None)
     (tmp_path / "x").mkdir()

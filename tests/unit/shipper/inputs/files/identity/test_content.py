@@ -19,7 +19,7 @@ from log_shipper.shipper.inputs.files.identity.content import (
 )
 from log_shipper.shipper.inputs.files.identity.fingerprint import HEAD_SIZE, digest, fingerprint, tail_hash
 from log_shipper.shipper.inputs.files.identity.padding import MAX_READ
-from log_shipper.shipper.inputs.files.identity.prefix import BLOCK, Prefix, Trail
+from log_shipper.shipper.inputs.files.identity.prefix import BLOCK, Prefix, ProofTrail
 from tests.reading_room import proof_of
 
 
@@ -82,8 +82,8 @@ def test_more_nuls_than_can_be_scanned_are_content(file: OpenFile) -> None:
     content = content_of(file.fd, "none")
     assert content.size == nuls
     assert content.fingerprint() == fingerprint(file.fd)
-    assert content.reader(0, (), Trail(None)).next().strip(b"\0") == b""
-    assert content.reader(nuls - 5, (), Trail(None)).next() == bytes(5)
+    assert content.reader(0, (), ProofTrail(None)).next().strip(b"\0") == b""
+    assert content.reader(nuls - 5, (), ProofTrail(None)).next() == bytes(5)
 
 
 def test_nuls_at_the_end_are_no_part_of_what_is_remembered_of_a_head(file: OpenFile) -> None:
@@ -185,14 +185,14 @@ COMPRESSIONS = pytest.mark.parametrize("compression", ["none", "auto"])
 
 @COMPRESSIONS
 def test_its_reader_resumes_at_the_offset_and_stops_at_the_cuts(file: OpenFile, compression: str) -> None:
-    reader = holding(file, b"one\ntwo\nthree\n", compression).reader(4, (8,), Trail(None))
+    reader = holding(file, b"one\ntwo\nthree\n", compression).reader(4, (8,), ProofTrail(None))
     assert (reader.next(), reader.offset, reader.pop_cut()) == (b"two\n", 8, True)
     assert reader.next() == b"three\n"
 
 
 @COMPRESSIONS
 def test_what_is_read_is_added_to_the_trail(file: OpenFile, compression: str) -> None:
-    trail = Trail(Prefix())
+    trail = ProofTrail(Prefix())
     reader = holding(file, b"one\ntwo\n", compression).reader(0, (4,), trail)
     reader.next()
     assert (trail.proof_at(4), trail.proof_at(8)) == (proof_of(b"one\n"), "")
@@ -203,7 +203,7 @@ def test_what_is_read_is_added_to_the_trail(file: OpenFile, compression: str) ->
 
 
 def test_nor_is_what_is_there_when_the_file_was_truncated(file: OpenFile) -> None:
-    trail = Trail(Prefix())
+    trail = ProofTrail(Prefix())
     file.write(b"one\n")
     reader = PlainFile(file.fd, 0, (), trail)
     reader.next()

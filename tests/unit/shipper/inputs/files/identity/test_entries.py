@@ -506,7 +506,7 @@ def test_by_path_a_file_is_there_while_its_path_is(make_room: MakeRoom) -> None:
 def test_the_new_path_of_a_closed_file_is_noted(room: Room) -> None:
     opened = meet(room, "app.log.1", b"one\n")
     known = know(room, entry_of(room.path("app.log.1"), 4, path="/l/app.log"))
-    candidates = {opened.key: Candidate.of(room.spec, opened.scanned)}
+    candidates = {opened.key: Candidate.from_scan(room.spec, opened.scanned)}
     assert room.entries.renamed(candidates) == [known]
     room.entries.note_path(known, opened.scanned.path)
     assert room.books.written[known.id].path == opened.scanned.path

@@ -2,7 +2,7 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
-from log_shipper.shipper.inputs.files.identity.prefix import BLOCK, DIGEST, KEPT, Prefix, Trail
+from log_shipper.shipper.inputs.files.identity.prefix import BLOCK, DIGEST, KEPT, Prefix, ProofTrail
 from tests.reading_room import proof_of
 
 CONTENT = b"".join(b"line %d\n" % number for number in range(10_000))[: 5 * BLOCK + 100]
@@ -78,8 +78,8 @@ def test_what_is_no_proof_cannot_be_continued() -> None:
 # Proofs of what was read.
 
 
-def trail_of(chunks: Iterable[bytes]) -> Trail:
-    trail = Trail(Prefix())
+def trail_of(chunks: Iterable[bytes]) -> ProofTrail:
+    trail = ProofTrail(Prefix())
     for chunk in chunks:
         trail.add(chunk)
     return trail
@@ -93,7 +93,7 @@ def test_there_is_a_proof_at_every_place_that_is_asked_for_in_order_whatever_the
 
 
 def test_also_when_one_asks_while_it_is_read() -> None:
-    trail = Trail(Prefix())
+    trail = ProofTrail(Prefix())
     for start in range(0, len(CONTENT), 1000):
         trail.add(CONTENT[start : start + 1000])
         line_end = CONTENT.rfind(b"\n", 0, start + 1000) + 1
@@ -135,14 +135,14 @@ def test_a_read_that_gave_nothing_is_no_obstacle() -> None:
 def test_it_continues_behind_what_was_shipped_before() -> None:
     before = Prefix()
     before.feed(b"one\n")
-    trail = Trail(before)
+    trail = ProofTrail(before)
     trail.add(b"two\n")
     assert trail.proof_at(4) == proof_of(b"one\n")
     assert trail.proof_at(8) == proof_of(b"one\ntwo\n")
 
 
 def test_where_the_bytes_before_are_unknown_there_are_no_proofs() -> None:
-    trail = Trail(None)
+    trail = ProofTrail(None)
     trail.add(b"one\n")
     assert [trail.proof_at(position) for position in (0, 4)] == ["", ""]
     trail.go_back(0)

@@ -7,7 +7,7 @@ import pytest
 from log_shipper.shipper.errors import Truncated
 from log_shipper.shipper.inputs.files.identity.content import Plain, look_of
 from log_shipper.shipper.inputs.files.identity.fingerprint import HEAD_SIZE
-from log_shipper.shipper.inputs.files.identity.prefix import BLOCK, COMPARED_WHOLE, Prefix, Trail
+from log_shipper.shipper.inputs.files.identity.prefix import BLOCK, COMPARED_WHOLE, Prefix, ProofTrail
 from log_shipper.shipper.inputs.files.identity.rewrite_detector import SETTLED, RewriteDetector
 from log_shipper.shipper.reader.log_file import TAIL_SIZE
 from tests.fakes import ManualClock
@@ -31,7 +31,7 @@ class File:
         self.fd = os.open(path, os.O_RDONLY)
         self.clock = ManualClock()
         plain = Plain(self.fd, opened=look_of(os.fstat(self.fd)))
-        self.trail = Trail(Prefix() if proven else None)
+        self.trail = ProofTrail(Prefix() if proven else None)
         self.file = plain.reader(0, (), self.trail)
         self.detector = RewriteDetector(plain, self.clock)
         self.read()

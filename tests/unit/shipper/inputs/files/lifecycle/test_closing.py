@@ -441,7 +441,7 @@ def test_what_is_written_after_the_last_look_at_a_closed_file_is_new_data(room: 
     room.append("app.log", b"two\n")
     room.open_files.leave(harvester, Next(To.CLOSED, (Effect.KEEP,)), looked_at)
     closed = room.open_files.files.closed[harvester.key]
-    assert closed.has_new_data(ScannedFile.of(harvester.state.path, room.path("app.log").stat()))
+    assert closed.has_new_data(ScannedFile.from_status(harvester.state.path, room.path("app.log").stat()))
     assert room.entries.closed_entries[harvester.key].changed == looked_at.st_ctime_ns
 
 

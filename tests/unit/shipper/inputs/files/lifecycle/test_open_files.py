@@ -41,7 +41,7 @@ def test_the_watch_is_set_before_the_last_check(room: Room, read: Harvester) -> 
 def test_a_closed_file_has_new_data_when_its_size_or_time_differs(room: Room, read: Harvester) -> None:
     room.close_file(read)
     closed = room.open_files.files.closed[read.key]
-    scanned = ScannedFile.of(read.state.path, os.stat(read.state.path))
+    scanned = ScannedFile.from_status(read.state.path, os.stat(read.state.path))
     assert not closed.has_new_data(scanned)
     assert closed.has_new_data(ScannedFile(scanned.path, scanned.inode, 5, scanned.modified))
     assert closed.has_new_data(ScannedFile(scanned.path, scanned.inode, scanned.size, scanned.modified + 1))
@@ -49,13 +49,13 @@ def test_a_closed_file_has_new_data_when_its_size_or_time_differs(room: Room, re
 
 def test_a_file_that_was_replaced_has_new_data_though_it_is_as_long_and_as_old(room: Room, read: Harvester) -> None:
     room.close_file(read)
-    scanned = ScannedFile.of(read.state.path, os.stat(read.state.path))
+    scanned = ScannedFile.from_status(read.state.path, os.stat(read.state.path))
     assert room.open_files.files.closed[read.key].has_new_data(replace(scanned, changed=scanned.changed + 1))
 
 
 def test_what_a_survey_had_of_a_file_before_it_was_closed_is_not_new_data(room: Room, read: Harvester) -> None:
     stale = ScannedFile(read.state.path, read.key[1:], 0, 0.0)
-    room.candidates[read.key] = Candidate.of(room.spec, stale)
+    room.candidates[read.key] = Candidate.from_scan(room.spec, stale)
     room.close_file(read)
     assert not room.open_files.files.closed[read.key].has_new_data(stale)
     assert room.open_files.files.closed[read.key].has_new_data(ScannedFile(read.state.path, read.key[1:], 0, 0.0))

@@ -36,12 +36,12 @@ def test_whoever_has_one_open_may_write_to_it(room: Room, removed: RemovedFiles)
         harvester = room.start(opened := room.open("a.log"), room.entries.make(opened))
         room.path("a.log").unlink()
         assert removed.add(harvester)
-        assert removed.look() == set()
+        assert removed.check_sizes() == set()
         writer.write(b"123456789\n")
-        assert removed.look() == set(), "its turn comes later"
+        assert removed.check_sizes() == set(), "its turn comes later"
         room.clock.advance(1)
         assert removed.next_look <= room.clock.monotonic()
-        assert removed.look() == {"app"}
+        assert removed.check_sizes() == {"app"}
     assert list(removed.beyond("app", 10)) == []
     assert next(removed.beyond("app", 9)) is harvester
 

@@ -47,7 +47,7 @@ class Door:
 
     def wanted(self, name: str) -> Candidate:
         path = str(self.room.path(name))
-        return Candidate.of(self.room.spec, ScannedFile.of(path, os.stat(path)))
+        return Candidate.from_scan(self.room.spec, ScannedFile.from_status(path, os.stat(path)))
 
     def meet(self, name: str, content: bytes) -> OpenedFile:
         self.room.write(name, content)

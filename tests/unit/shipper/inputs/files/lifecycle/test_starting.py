@@ -48,7 +48,7 @@ class Hall:
 
     def wanted(self, input_id: str, name: str) -> Candidate:
         scanned = ScannedFile(name, (1, hash(name)), 1, 0.0)
-        return Candidate.of(self.specs[input_id], scanned)
+        return Candidate.from_scan(self.specs[input_id], scanned)
 
 
 def spec_of(input_id: str, limit: int) -> InputSpec:

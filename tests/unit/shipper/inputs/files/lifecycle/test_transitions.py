@@ -12,10 +12,10 @@ from log_shipper.shipper.inputs.files.lifecycle.files import Closed, Files, Stat
 from log_shipper.shipper.inputs.files.lifecycle.transitions import (
     AFTER_INTERVAL,
     Effect,
-    Event,
     Failed,
+    FileEvent,
+    FileObservation,
     Next,
-    Observed,
     Opened,
     Settled,
     To,
@@ -50,7 +50,7 @@ def opened(
 
 
 def wanted(file: ScannedFile) -> Candidate:
-    return Candidate.of(SOURCE, file)
+    return Candidate.from_scan(SOURCE, file)
 
 
 def test_files_that_are_not_open_are_opened_in_the_order_of_their_age() -> None:
@@ -80,8 +80,8 @@ def test_a_blocked_file_waits() -> None:
 def test_a_file_that_is_read_is_not_opened_and_its_new_path_is_noticed(open_harvester: OpenHarvester) -> None:
     harvester = open_harvester(b"x")
     running: dict[FileKey, State] = {harvester.key: harvester}
-    here = Candidate.of(SOURCE, ScannedFile(harvester.state.path, harvester.key[1:], 1, 1.0))
-    elsewhere = Candidate.of(SOURCE, ScannedFile("/logs/app.log.1", harvester.key[1:], 1, 1.0))
+    here = Candidate.from_scan(SOURCE, ScannedFile(harvester.state.path, harvester.key[1:], 1, 1.0))
+    elsewhere = Candidate.from_scan(SOURCE, ScannedFile("/logs/app.log.1", harvester.key[1:], 1, 1.0))
     files = files_of(running)
     assert to_open({here.key: here, wanted(A).key: wanted(A)}, files, ()) == [wanted(A)]
     assert find_moved({here.key: here}, files) == ([], [])
@@ -133,7 +133,7 @@ def rules(*, on_eof: bool = False, after_interval: float = 0.0, **change: Any) -
 
 
 # A file that was opened and read 100 s ago, is at its end, and of which nothing is in flight.
-AT_END = Observed(
+AT_END = FileObservation(
     rules(),
     idle_for=100.0,
     open_for=100.0,
@@ -158,7 +158,7 @@ RENAMED_OPTION = "close.on_state_change.renamed"
 INACTIVE = "close.on_state_change.inactive"
 
 
-def looked(seen: dict[str, Any], options: dict[str, Any] | None = None) -> Observed:
+def looked(seen: dict[str, Any], options: dict[str, Any] | None = None) -> FileObservation:
     return replace(AT_END, rules=rules(**options or {}), **seen)
 
 
@@ -262,17 +262,17 @@ def test_a_deleted_file_is_read_to_its_end_and_given_up_when_its_time_is_over(
         (Failed(Disproved(0)), Next(To.NONE, (Effect.IDENTIFY,))),
         (Failed(CompressionError(7, "no end")), Next(To.CLOSED, (Effect.REPORT,))),
         (Failed(OSError("gone")), Next(To.NONE, (Effect.REPORT,))),
-        (Event.TOUCHED, Next(To.NONE, (Effect.END,), ended=TRUNCATED)),
-        (Event.RENAMED_BY_PATH, Next(To.NONE, (Effect.END,), ended=REMOVED)),
-        (Event.WITHDRAWN, Next(To.NONE)),
-        (Event.STOPPED, Next(To.NONE, (Effect.KEEP,))),
-        (Event.STOPPED_REMOVED, given_up("")),
-        (Event.OVER_BUDGET, given_up("")),
+        (FileEvent.TOUCHED, Next(To.NONE, (Effect.END,), ended=TRUNCATED)),
+        (FileEvent.RENAMED_BY_PATH, Next(To.NONE, (Effect.END,), ended=REMOVED)),
+        (FileEvent.WITHDRAWN, Next(To.NONE)),
+        (FileEvent.STOPPED, Next(To.NONE, (Effect.KEEP,))),
+        (FileEvent.STOPPED_REMOVED, given_up("")),
+        (FileEvent.OVER_BUDGET, given_up("")),
         (Settled(is_proven=True, has_ended=False), Next(To.AS_DECIDED, (Effect.KEEP,))),
         (Settled(is_proven=True, has_ended=True), Next(To.AS_DECIDED, (Effect.OFFER,))),
         (Settled(is_proven=False, has_ended=False), Next(To.AS_DECIDED, (Effect.PUT_BACK,))),
         (Settled(is_proven=False, has_ended=True), Next(To.AS_DECIDED, (Effect.PUT_BACK,))),
     ],
 )
-def test_other_ends_of_reading(seen: Failed | Settled | Event, becomes: Next) -> None:
+def test_other_ends_of_reading(seen: Failed | Settled | FileEvent, becomes: Next) -> None:
     assert next_state(seen) == becomes

@@ -11,7 +11,7 @@ from log_shipper.shipper.event import TRUNCATED, Batch
 from log_shipper.shipper.inputs.files.identity.content import PlainFile
 from log_shipper.shipper.inputs.files.identity.fingerprint import digest
 from log_shipper.shipper.inputs.files.identity.opened_file import EntryMatch
-from log_shipper.shipper.inputs.files.identity.prefix import Prefix, Trail
+from log_shipper.shipper.inputs.files.identity.prefix import Prefix, ProofTrail
 from log_shipper.shipper.inputs.files.reading.continued_file import ContinuedFile
 from log_shipper.shipper.parsers.container import ContainerConfig
 from log_shipper.shipper.parsers.include_message import IncludeMessageConfig
@@ -224,7 +224,7 @@ class Rotated:
     """A file that was read to its end and is continued in another. `trail` has the proofs of its own bytes."""
 
     def __init__(self, room: Room, first: bytes, second: bytes, *, line_end: bytes = b"\n", cuts: tuple[int, ...] = ()):
-        self.trail = Trail(Prefix())
+        self.trail = ProofTrail(Prefix())
         self.room = room
         self.old, self.new = room.read("app.log.1", first), room.read("app.log", second)
         self.file = ContinuedFile(PlainFile(self.old.fd, 0, cuts, self.trail, len(line_end)), line_end)

@@ -39,8 +39,8 @@ def test_files_are_looked_at_in_turn_some_a_second(
     sizes = WaitingSizes(clock, share.look, most=2)
     counts = []
     for _ in range(4):
-        sizes.look(files)
-        sizes.look(files)
+        sizes.check(files)
+        sizes.check(files)
         counts.append(len(share.seen))
         clock.advance(INTERVAL)
     assert counts == [2, 4, 5, 7]
@@ -53,7 +53,7 @@ def test_on_a_slow_file_system_they_are_looked_at_for_a_small_share_of_the_time(
     share.seconds = 0.5
     sizes, started = WaitingSizes(clock, share.look), clock.monotonic()
     while clock.monotonic() < started + 1000:
-        sizes.look(files)
+        sizes.check(files)
         clock.advance(0.02)
     spent = len(share.seen) * share.seconds
     assert 0 < spent <= 1000 * SHARE
@@ -64,10 +64,10 @@ def test_a_file_that_was_closed_meanwhile_is_not_looked_at(
     share: SlowShare, files: list[Harvester], clock: ManualClock
 ) -> None:
     sizes = WaitingSizes(clock, share.look, most=4)
-    sizes.look(files)
+    sizes.check(files)
     files[4].is_open = False
     clock.advance(INTERVAL)
-    sizes.look(())
+    sizes.check(())
     assert share.seen == files[:4]
 
 

@@ -98,11 +98,9 @@ def test_a_slow_machine_may_take_longer(project: Path) -> None:
     assert "1.1 times as long" in output
 
 
-def test_how_slow_a_machine_is_follows_from_the_time_of_a_fixed_program(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tiers, "FIXED_SECONDS", 1e-4)
-    assert tiers.slowness() > 10
-    monkeypatch.setattr(tiers, "FIXED_SECONDS", 1e4)
-    assert tiers.slowness() == 1
+def test_how_slow_a_machine_is_follows_from_the_time_of_a_fixed_program() -> None:
+    assert tiers.slowness(fixed_seconds=1e-4) > 10
+    assert tiers.slowness(fixed_seconds=1e4) == 1
 
 
 def test_a_slow_test_gives_its_reason(project: Path) -> None:

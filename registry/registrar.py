@@ -200,7 +200,7 @@ class Registrar:
             return
         _logger.error(
             "registry %s: cannot save positions: %s (%s); %s. Retrying until it succeeds. New files are not read "
-            "until then; the others are read on, and a restart would ship some of their lines again",
+            "until then; open files are, and a restart would send some of their lines again",
             self._store.directory,
             error.strerror or error,
             errno.errorcode.get(error.errno or 0, "no errno"),

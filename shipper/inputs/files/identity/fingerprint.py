@@ -59,7 +59,7 @@ def name_of_file(
             try:
                 marker = read_plain(identity.marker).decode("utf-8", "replace").strip()
             except OSError as error:
-                why = f"{error.strerror}: {identity.marker}, the marker file of file_identity.inode_marker"
+                why = f"file_identity.inode_marker: {identity.marker}: {error.strerror}"
                 raise OSError(error.errno, why) from error
             return f"inode_marker:{marker}:{scanned.inode[1]}"
         case "fingerprint" if not identity.growing:

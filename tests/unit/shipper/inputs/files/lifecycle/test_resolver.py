@@ -236,7 +236,7 @@ def test_a_missing_marker_file_is_reported(make_room: MakeRoom) -> None:
     before = open_files()
     assert door.resolver.open([door.wanted("app.log")]) == []
     assert door.problem("app.log") == (
-        "cannot be read: No such file or directory: /nowhere/marker, the marker file of file_identity.inode_marker"
+        "cannot be read: file_identity.inode_marker: /nowhere/marker: No such file or directory"
     )
     assert open_files() <= before
 

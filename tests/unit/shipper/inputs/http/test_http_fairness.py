@@ -4,7 +4,6 @@ import gzip
 import socket
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 
 import pytest
@@ -16,6 +15,7 @@ from tests.unit.shipper.inputs.http.test_http_source import SECONDS, Site
 MIB = 1024 * 1024
 FULL = 10 * MIB  # max_body_bytes
 ANSWERED_WITHIN = 1.0
+ATTEMPTS = 3  # a machine that is busy may itself stand still for a second
 
 
 def request(body: bytes, *headers: str, kind: str = "application/x-ndjson") -> bytes:
@@ -65,12 +65,6 @@ ATTACKS = {
 }
 
 
-@pytest.fixture
-def stack() -> Iterator[ExitStack]:
-    with ExitStack() as stack:
-        yield stack
-
-
 class Attacker:
     """Sends a request over several connections, as fast as it is read, and reads the answers."""
 
@@ -102,12 +96,21 @@ class Attacker:
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_another_client_is_answered_within_a_second(attack: str, stack: ExitStack) -> None:
+def test_another_client_is_answered_within_a_second(attack: str) -> None:
+    slowest: list[float] = []
+    while len(slowest) < ATTEMPTS and min(slowest, default=ANSWERED_WITHIN) >= ANSWERED_WITHIN:
+        with ExitStack() as stack:
+            slowest.append(slowest_answer(ATTACKS[attack], stack, connections=1 if attack == ONE_CALL else 3))
+    assert min(slowest) < ANSWERED_WITHIN
+
+
+def slowest_answer(attack: bytes, stack: ExitStack, connections: int) -> float:
+    """Attack for up to 3 seconds, and return the seconds that another client waited longest for an answer."""
     types = ("application/json", "application/x-ndjson", "text/plain")
     config = HttpInputConfig(id="web", listen_address="127.0.0.1", listen_port=0, prefix=".", content_type=types)
     site = Site(config, stack)
     other = site.client()
-    attacker = Attacker(site, ATTACKS[attack], stack, connections=1 if attack == ONE_CALL else 3)
+    attacker = Attacker(site, attack, stack, connections)
     slowest, ends = 0.0, time.monotonic() + 3
     while time.monotonic() < ends and not (attacker.is_done and slowest):
         began = time.monotonic()
@@ -118,4 +121,4 @@ def test_another_client_is_answered_within_a_second(attack: str, stack: ExitStac
         slowest = max(slowest, time.monotonic() - began)
         for batch in site.source.read(2**20):
             batch.resolve()
-    assert slowest < ANSWERED_WITHIN
+    return slowest

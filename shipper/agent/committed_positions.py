@@ -44,8 +44,9 @@ def _states(entries: Mapping[str, bytes]) -> list[FileState]:
         return [decoded(entry) for entry in entries.values()]
     except (TypeError, ValueError) as error:
         raise StartError(
-            f"output.kafka.transaction.topic: a position cannot be read by this release ({error}). Run the "
-            "release that wrote it, or name another topic; then, events unknown to the registry are resent"
+            f"output.kafka.transaction.topic: this release cannot read a committed position ({error}). Run "
+            "the release that wrote it, or name another topic: events that the registry does not know as delivered are "
+            "then sent again"
         ) from error
 
 

@@ -92,7 +92,7 @@ class Letter:
                 str(values.get("instead_of", "")),
             )
         except (AttributeError, KeyError, TypeError, json.JSONDecodeError) as error:
-            raise ValueError(f"not a dead letter of this release ({error})") from error
+            raise ValueError(f"this release cannot read it as a dead letter ({error})") from error
 
     def batch(self, resolve: Callable[[], None]) -> Batch:
         """Return the event as a batch, which becomes the original record."""

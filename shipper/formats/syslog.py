@@ -128,7 +128,7 @@ def _rfc5424(text: str, start: int, priority: int) -> SyslogMessage:
 def _rfc3164(text: str, start: int, priority: int | None, zone: tzinfo | None, now: float) -> SyslogMessage:
     time, end = _time_3164(text, start, zone, now)
     if time is None:
-        raise SyslogError("no timestamp, such as 'Jan  2 15:04:05' or one of RFC 3339, at the start")
+        raise SyslogError("no timestamp at the start, such as 'Jan  2 15:04:05' or 2026-01-02T15:04:05Z")
     host_end = text.find(" ", end + 1)
     if text[end : end + 1] != " " or host_end <= end + 1:
         raise SyslogError("no host name after the timestamp")

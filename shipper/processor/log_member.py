@@ -46,12 +46,12 @@ def put_log(messages: Messages, shared: Doc, index: int, path: Path, value: Any)
         return
     if len(path) == 1:
         if not isinstance(value, dict):
-            raise FieldError("log cannot be written: it must stay an object")
+            raise FieldError("cannot set log: it must stay an object")
         for key, member in value.items():
             put_log(messages, shared, index, ("log", key), member)
     elif path == _FLAGS:
         if not isinstance(value, list | tuple) or not all(isinstance(flag, str) for flag in value):
-            raise FieldError("log.flags cannot be written: it must stay a list of texts")
+            raise FieldError("cannot set log.flags: it must be a list of strings")
         messages.flags[index] = tuple(value)
     elif path == _FILE:
         members = value if isinstance(value, dict) else {}

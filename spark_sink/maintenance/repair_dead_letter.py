@@ -80,7 +80,7 @@ class DeadLetterRepair:
         self._forget(good)
         before = f", {count - landed.rows:,} already in a table" if landed.rows < count else ""
         logger.info(
-            f"{landed.rows:,} rows landed{before}; removed {count:,} records from the dead-letter table",
+            f"removed {count:,} repaired records from the dead-letter table: {landed.rows:,} rows landed{before}",
             extra={"landed": landed.rows, "moved": count},
         )
 

@@ -183,7 +183,7 @@ class CommitLog:
                 self._maintain_log(read + 1)
                 return read + 1
             if self.refresh() == read and (failures := failures + 1) == FAILURES:
-                raise SinkError(f"cannot write to the log of the table {self.location.path}: {error}") from error
+                raise SinkError(f"cannot write the Delta log of the table {self.location.path}: {error}") from error
             if (own := version_of(self._files, commit_id, range(read + 1, self.version + 1))) is not None:
                 self.sync(own)
                 return own

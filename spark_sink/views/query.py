@@ -51,7 +51,7 @@ def query(spark: SparkSession, entry: ViewEntry, source: str, from_version: int 
         catalyst.parse_query(spark, text)  # spark.sql alone would execute a DROP or a DELETE
         rows = spark.sql(text)
         if not rows.isStreaming:
-            raise SinkError(f"{entry.option('sql')}: it does not read `{LINES}`, so it would never get a row")
+            raise SinkError(f"{entry.option('sql')}: the query does not read from `{LINES}`; the view would stay empty")
         catalyst.check_streaming(spark, rows, view.mode)
     except SPARK_ERRORS as error:
         raise SinkError(f"{entry.option('sql')}: {explain(str(error), text)}") from error

@@ -216,7 +216,7 @@ def test_what_was_received_and_can_be_kept_nowhere_is_counted_at_the_end(
     assert disk is not None
     disk.close(0.2)
     assert resolved == []
-    assert "neither delivered nor on disk and cannot be read again: cannot write the queue in" in caplog.text
+    assert "of inputs that cannot read them again: cannot write the queue in" in caplog.text
 
 
 def test_a_second_agent_is_kept_out_of_the_directory(lab: Lab, tmp_path: Path) -> None:

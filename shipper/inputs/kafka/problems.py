@@ -135,7 +135,7 @@ class MemberProblems:
             self.show(self._brokers, self.words(error))
         elif self._brokers_throttle.is_due():
             logger.warning(
-                "input %s: broker not responding; still consuming partitions led by other brokers (%s)",
+                "input %s: broker not responding: %s. Partitions led by other brokers are still consumed",
                 self._config.id,
                 error.str(),
             )

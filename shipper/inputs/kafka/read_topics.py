@@ -84,7 +84,7 @@ class ReadTopics:
         for topic in sorted({topic for topic, _ in positions}):
             logger.error(
                 "input %s: topic %s was re-created; reading the new one from the start. Unread records of the old "
-                "one are lost (acknowledged up to %s)",
+                "one are lost; acknowledged offsets: %s",
                 self._context.config.id,
                 topic,
                 ", ".join(f"[{number}] {end}" for (name, number), end in positions.items() if name == topic),

@@ -191,7 +191,7 @@ class DiskQueue:
         events = sum(entry.batch.events for entry in self.writer.unwritten if not entry.batch.source.repeatable)
         if events:
             logger.error(
-                "stopped with %d events that are neither delivered nor on disk and cannot be read again: %s",
+                "lost at the stop: %d events, neither delivered nor on disk, of inputs that cannot read them again: %s",
                 events,
                 self.writer.problem or "the queue on disk is full or too slow",
             )

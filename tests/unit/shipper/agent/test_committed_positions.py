@@ -92,7 +92,7 @@ def test_a_topic_without_positions_leaves_those_of_the_registry() -> None:
 )
 def test_an_entry_of_another_release_is_refused(entry: bytes, reason: str) -> None:
     output = Committed({"f1": entry})
-    with pytest.raises(StartError, match=rf"cannot be read by this release \({reason}\)\. Run the release"):
+    with pytest.raises(StartError, match=rf"cannot read a committed position \({reason}\)\. Run the release"):
         resume(output, {}, is_new=True, stopping=lambda: False)
 
 

@@ -45,7 +45,7 @@ def test_the_key_and_the_place_in_the_file_are_those_of_the_event() -> None:
 
 @pytest.mark.parametrize("line", [b"", b"{", b"[]\n", b"1", b'{"time":"x"}\n', b'{"message":"alone"}\n'])
 def test_what_is_not_a_letter_is_refused(line: bytes) -> None:
-    with pytest.raises(ValueError, match="not a dead letter of this release"):
+    with pytest.raises(ValueError, match="this release cannot read it as a dead letter"):
         Letter.parsed(line)
 
 

@@ -56,7 +56,7 @@ def expect_repaired(lab: LandingLab) -> None:
 
 def test_what_a_new_configuration_makes_good_lands_and_leaves_the_dead_letter(lab: LandingLab) -> None:
     not_required(lab)
-    assert repair(lab, "LEVEL") == "3 rows landed; removed 3 records from the dead-letter table"
+    assert repair(lab, "LEVEL") == "removed 3 repaired records from the dead-letter table: 3 rows landed"
     expect_repaired(lab)
     [row] = lab.rows(where='"offset" = 10')
     assert (row.level, row.message, row.kafka_offset) == (None, "f@10", 2)
@@ -71,7 +71,7 @@ def test_a_text_lands_with_the_headers_that_it_was_kept_with(lab: LandingLab) ->
     lab.send_texts(40, 50)
     lab.land()
     not_required(lab)
-    assert repair(lab) == "5 rows landed; removed 5 records from the dead-letter table"
+    assert repair(lab) == "removed 5 repaired records from the dead-letter table: 5 rows landed"
     assert lab.lines() == [("f", 0), ("f", 10), ("f", 20), ("f", 30), ("f", 40), ("f", 50), ("g", 0)]
     [row] = lab.rows(where='"offset" = 50')
     assert (row.message, row.path, row.length) == ("f@50", "/f", 10)
@@ -108,7 +108,7 @@ def test_killed_and_run_again_it_lands_each_line_once(lab: LandingLab, moment: s
     with pytest.raises(Killed):
         repair(lab, dies=moment)
     assert sum(lab.reasons().values()) == 4
-    assert repair(lab).endswith("removed 3 records from the dead-letter table")
+    assert repair(lab).startswith("removed 3 repaired records from the dead-letter table")
     expect_repaired(lab)
     assert "no record" in repair(lab)
     expect_repaired(lab)
@@ -121,7 +121,7 @@ def test_a_line_that_landed_from_elsewhere_only_leaves_the_dead_letter(lab: Land
     lab.send_lines(10, level=1)  # sent again, by a shipper that was repaired
     lab.land()
     not_required(lab)
-    assert repair(lab) == "2 rows landed, 1 already in a table; removed 3 records from the dead-letter table"
+    assert repair(lab) == "removed 3 repaired records from the dead-letter table: 2 rows landed, 1 already in a table"
     expect_repaired(lab)
 
 
@@ -142,7 +142,7 @@ def test_of_two_lives_of_a_topic_only_the_repeat_is_left_out(lab: LandingLab) ->
         predicate=f"partition = 0 AND kafka_offset = {offset + 1}",
     )
     not_required(lab)
-    assert repair(lab) == "4 rows landed, 1 already in a table; removed 5 records from the dead-letter table"
+    assert repair(lab) == "removed 5 repaired records from the dead-letter table: 4 rows landed, 1 already in a table"
     assert lab.lines() == [("f", 0), ("f", 10), ("f", 20), ("f", 30), ("f", 40), ("g", 0)]
 
 

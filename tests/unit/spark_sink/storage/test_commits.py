@@ -231,7 +231,7 @@ def test_a_commit_that_is_written_late_is_found_when_it_is_tried_again(table: Ta
 
 def test_a_commit_that_was_not_written_is_an_error(table: Table) -> None:
     log = UnansweredLog(table.location, table.second_process().table, written=False)
-    with pytest.raises(SinkError, match=r"cannot write to the log of the table .*lines: connection reset by peer"):
+    with pytest.raises(SinkError, match=r"cannot write the Delta log of the table .*lines: connection reset by peer"):
         table.land(0, 1, log=log)
     assert table.offsets() == []
 

@@ -86,7 +86,7 @@ def test_what_changed_the_files_or_the_table_meanwhile_is_a_conflict(table: Tabl
 def test_a_commit_that_cannot_be_written_is_an_error_and_no_conflict(table: Table) -> None:
     read, old, new = DeltaTable(table.path), files(table), write(table, 1, 2, 3)
     Path(table.path, "_delta_log", f"{3:020}.json").mkdir()
-    with pytest.raises(SinkError, match="cannot write to the log of the table") as caught:
+    with pytest.raises(SinkError, match="cannot write the Delta log of the table") as caught:
         replace(table.location, read, old, new)
     assert not isinstance(caught.value, Conflict)
     assert numbers(table) == [1, 2, 3]

@@ -391,7 +391,7 @@ def test_an_offset_of_a_former_topic_is_none_of_the_one_that_has_its_name_now(
     lab.consumer.plan_assignment(PLACE)
     lab.step()
     assert "topic logs was re-created" in caplog.text
-    assert "(acknowledged up to [0] 2)" in caplog.text
+    assert "acknowledged offsets: [0] 2" in caplog.text
     (batch,) = lab.read()
     assert (batch.messages.texts, lab.partition.cuts) == (["new", "newer", "newest"], ())
     batch.resolve()

@@ -194,8 +194,8 @@ def test_what_cannot_be_written_at_a_stop_is_not_resolved_and_logged(
     lab.queue.close(0.1)
     assert lab.resolved == ["0"]
     assert [record.message for record in caplog.records] == [
-        "stopped with 1 events that are neither delivered nor on disk and cannot be read again: the queue on disk is "
-        "full or too slow"
+        "lost at the stop: 1 events, neither delivered nor on disk, of inputs that cannot read them again: the queue "
+        "on disk is full or too slow"
     ]
 
 

@@ -319,16 +319,16 @@ class Crawler:
         for harvester, file in renamed:
             if self.open_files.was_truncated(harvester):
                 continue  # ends with its previous path, by which its copy is recognised
-            self._reading.rotation_links.renamed(harvester, harvester.state.path, file.path)
+            self._reading.rotation_links.note_renamed(harvester, harvester.state.path, file.path)
             self.open_files.renamed(harvester, file.path)
         entries = self._entries.renamed(candidates)
         self._intake.surveyed(previous_paths | {(state.input, state.path): key_of(state) for state in entries})
         for harvester in with_progress(missing if not self._once else (), self._context.pulse.beat):
             if self.open_files.left_paths(harvester) and self._survey.may_continue(harvester.state.path):
-                self._reading.rotation_links.left_paths(harvester)
+                self._reading.rotation_links.note_left_paths(harvester)
         if not self._once:
             if unopened := self._open_limits.renew(candidates):
-                self._reading.rotation_links.missed()
+                self._reading.rotation_links.note_missed()
                 report_unopened(unopened, candidates, self._entries, self.problems.is_inaccessible, self._metrics)
             self.open_files.wake_unwatched(all_of_them=self._survey.was_full_scan)
             for harvester in self._reading.rotation_links.waited_for:

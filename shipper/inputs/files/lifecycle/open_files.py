@@ -227,8 +227,7 @@ class OpenFiles:
         self.idle.expect(harvester)
 
     def left_paths(self, harvester: Harvester) -> bool:
-        """Note that a survey did not find the file: it was renamed or removed. Return True if this is not the first
-        time."""
+        """Note that a survey did not find the file: it was renamed or removed. Return True the first time."""
         if was_there := not harvester.has_left_path:
             harvester.path_state = PathState.MOVED
             self.idle.expect(harvester)

@@ -176,7 +176,7 @@ class HarvesterStarter:
         return refused
 
     def _decide(self, opened: OpenedFile, claim: EntryMatch, *, first: bool) -> tuple[FileState, Next]:
-        """Return the state from which the file is read, and True if it is read now. Raises OSError."""
+        """Return the state from which the file is read, and what happens to it next. Raises OSError."""
         state, was = claim.state, claim.was
         is_skipped = self._ignoring.skips(opened.spec, opened.scanned)
         if claim.is_new and (is_skipped or (first and opened.spec.config.tail_files)):
@@ -217,7 +217,7 @@ class HarvesterStarter:
         is_back = was is not None and was.ended == MISSING and was.inode == state.inode
         if claim.previous_path is not None and claim.previous_path != state.path and not is_back:
             truncated = key_of(was) if was is not None and was.ended == TRUNCATED else None
-            self._rotation_links.renamed(harvester, claim.previous_path, state.path, truncated=truncated)
+            self._rotation_links.note_renamed(harvester, claim.previous_path, state.path, truncated=truncated)
         return harvester
 
 

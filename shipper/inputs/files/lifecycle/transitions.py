@@ -29,8 +29,9 @@ it are in flight is Draining first. What is done in capitals is an `Effect`.
 | Reading   | it cannot be read: an error of the system           | none      | REPORT                                 |
 | Reading   | a scan finds it at another path, or at none         | Reading   | its path is noted. What then comes to  |
 |           |                                                     |           | the old path may continue its last     |
-|           |                                                     |           | message, which waits for that until    |
-|           |                                                     |           | multiline.timeout (rotation_links.py)  |
+|           |                                                     |           | message (rotation_links.py), which     |
+|           |                                                     |           | waits until multiline.timeout and is   |
+|           |                                                     |           | then sent; no option closes it before  |
 |           | the same, with file_identity.path                   | none      | END removed: the other path is another |
 |           |                                                     |           | file                                   |
 | Reading   | touched, resend_on_touch, and all is acknowledged   | none      | END truncated                          |
@@ -46,8 +47,9 @@ it are in flight is Draining first. What is done in capitals is an `Effect`.
 | Draining  | its last batch is acknowledged                      | as it was | KEEP; PUT_BACK if it is not proven;    |
 |           |                                                     | left      | if it has ended OFFER, to its copies   |
 
-`to_open` and `find_moved` decide the rows of a scan, `next_state` the others. They are pure: the caller asks them,
-and performs the effects. Which entry is a file's own is another table (relation.py).
+`to_open` and `find_moved` decide the rows of a scan, for crawler.py, and `next_state` the others, for starting.py,
+closing.py and open_files.py. They are pure: the caller performs the effects. Which entry is a file's own is another
+table (relation.py).
 """
 
 from collections.abc import Container, Mapping
@@ -293,7 +295,7 @@ def to_open(candidates: Mapping[FileKey, Candidate], files: Files, blocked: Cont
 
 
 class Moved(NamedTuple):
-    """Return the open files that a survey found at another path, with that path, and those that it did not find."""
+    """The open files that a survey found at another path, with that path, and those that it did not find."""
 
     renamed: list[tuple[Harvester, ScannedFile]]
     missing: list[Harvester]

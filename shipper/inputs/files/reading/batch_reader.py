@@ -145,7 +145,7 @@ class BatchReader:
         self._scheduler.park(harvester)
         try:
             self._hooks.reached_end(harvester)
-            self.wake(self.rotation_links.at_end(harvester))
+            self.wake(self.rotation_links.continue_or_release(harvester))
         except OSError as error:
             self._hooks.failed(harvester, error)
 

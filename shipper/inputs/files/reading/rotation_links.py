@@ -4,6 +4,10 @@ A renamed file's successor is the new file at its previous path; of several that
 between two scans) each is followed by the next younger one (succession.py). The link is in the registry
 (`continues_in`) before anything of the successor is sent, and until the split message is acknowledged: after a restart
 the message is joined again.
+
+A scan notes files that were renamed or left the paths (crawler.py), `on_new_files` links them to the new ones
+(starting.py), `continue_or_release` continues at the end of a file (batch_reader.py), where continued_file.py joins the
+message. Without a successor, batch_reader.py ends it at the harvester's `message_deadline`.
 """
 
 import os
@@ -30,7 +34,9 @@ class RotationLinks:
         # Rotated files that are not read and have no predecessor, with their input and log.
         self._unlinked: dict[Harvester, tuple[str, str]] = {}
 
-    def renamed(self, harvester: Harvester, previous_path: str, path: str, *, truncated: FileKey | None = None) -> None:
+    def note_renamed(
+        self, harvester: Harvester, previous_path: str, path: str, *, truncated: FileKey | None = None
+    ) -> None:
         """Note that a file was renamed from the path at which it was written: an older generation that is shifted has
         its successor already. Only messages of several lines can continue in another file. A file whose entry names a
         successor has no other, even if that one is missing. The copy of a `truncated` file is followed by what is
@@ -40,15 +46,15 @@ class RotationLinks:
         if may_continue and is_free and not was_rotated_before(path, previous_path):
             self._by_previous_path[harvester.source.input_id, previous_path, truncated] = harvester
 
-    def left_paths(self, harvester: Harvester) -> None:
+    def note_left_paths(self, harvester: Harvester) -> None:
         """Note that a file has just left the paths of its input. If it was not removed, it was renamed to a name that
         no glob matches, as the kubelet rotates the log of a container. A generation (app.log.1) has its successor
         already."""
         path = harvester.state.path
         if harvester.path_state is PathState.MOVED and generation_of(path, log_of(path)) is None:
-            self.renamed(harvester, path, path)
+            self.note_renamed(harvester, path, path)
 
-    def missed(self) -> None:
+    def note_missed(self) -> None:
         """Note that a file may have come and gone unread: it may be the successor of any of those noted."""
         self._by_previous_path.clear()
 
@@ -61,7 +67,7 @@ class RotationLinks:
         changed: list[Harvester] = []
         self._note_unlinked(known)
         if others_wait and fresh:
-            self.missed()
+            self.note_missed()
         for (input_id, previous_path, truncated), harvester in list(self._by_previous_path.items()):
             del self._by_previous_path[input_id, previous_path, truncated]
             if harvester.links.successor is not None:
@@ -141,7 +147,7 @@ class RotationLinks:
         """The files for which another waits: one that is never read again would block its successor permanently."""
         return {harvester.links.predecessor for harvester in self._waiting if harvester.links.predecessor is not None}
 
-    def at_end(self, harvester: Harvester) -> Harvester | None:
+    def continue_or_release(self, harvester: Harvester) -> Harvester | None:
         """Note that a file was read to its end, or its message to the end of the file in which it continues. Return the
         file to read next; None for neither."""
         last = harvester

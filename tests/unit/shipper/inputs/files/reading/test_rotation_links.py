@@ -38,12 +38,12 @@ class Line:
         previous_path = harvester.state.path
         self.room.path(previous_path).rename(self.room.path(name))
         harvester.update(path=str(self.room.path(name)))
-        self.rotation_links.renamed(harvester, previous_path, harvester.state.path)
+        self.rotation_links.note_renamed(harvester, previous_path, harvester.state.path)
 
     def copy_of(self, truncated: Harvester, to: str = "app.log.1") -> Harvester:
         """Return a copy of a file before it was truncated, which resumes now."""
         copy = self.file(to)
-        self.rotation_links.renamed(copy, truncated.state.path, copy.state.path, truncated=truncated.key)
+        self.rotation_links.note_renamed(copy, truncated.state.path, copy.state.path, truncated=truncated.key)
         return copy
 
     def pair(self, content: bytes = b"one\n +\n", following: bytes = b" ++\ntwo\n") -> tuple[Harvester, Harvester]:
@@ -229,7 +229,7 @@ def test_where_every_line_is_a_message_there_is_nothing_to_join(room: Room) -> N
 
 def test_a_pending_message_continues_in_the_next_file(line: Line) -> None:
     old, new = line.pair()
-    assert line.rotation_links.at_end(old) is old
+    assert line.rotation_links.continue_or_release(old) is old
     assert old.is_continued
     assert is_read_on(new)
     (batch,) = [batch for batch in read_all(old) if batch.events]
@@ -238,9 +238,9 @@ def test_a_pending_message_continues_in_the_next_file(line: Line) -> None:
 
 def test_no_file_is_continued_twice(line: Line) -> None:
     old, _ = line.pair(following=b" ++\n")
-    line.rotation_links.at_end(old)
+    line.rotation_links.continue_or_release(old)
     read_all(old)
-    assert line.rotation_links.at_end(old) is None
+    assert line.rotation_links.continue_or_release(old) is None
 
 
 def test_a_message_continues_over_all_files_that_have_only_its_lines(line: Line) -> None:
@@ -253,13 +253,13 @@ def test_a_message_continues_over_all_files_that_have_only_its_lines(line: Line)
     acknowledge(read_all(old))
     batches = []
     for _ in range(3):
-        assert line.rotation_links.at_end(old) is old
+        assert line.rotation_links.continue_or_release(old) is old
         batches += read_all(old)
     assert all(is_read_on(file) for file in (second, third, last))
     assert [text for batch in batches for text in batch.messages.texts] == ["one\n +\n ++\n +\n +++"]
     assert line.rotation_links.gave_batch(old) is second
-    assert line.rotation_links.at_end(second) is third
-    assert line.rotation_links.at_end(third) is last
+    assert line.rotation_links.continue_or_release(second) is third
+    assert line.rotation_links.continue_or_release(third) is last
     # Until it is acknowledged: after a kill it is read again as a whole.
     assert (second.state.continues_in, third.state.continues_in) == (third.state.id, last.state.id)
     acknowledge(batches)
@@ -272,31 +272,31 @@ def test_a_file_without_a_whole_line_at_its_end_is_not_continued_further(line: L
     second, last = line.file("app.log.1", b" ++\n unfinished"), line.file("app.log", b" +++\nx\n")
     line.rotation_links.on_new_files([second, last])
     acknowledge(read_all(old))
-    assert line.rotation_links.at_end(old) is old
+    assert line.rotation_links.continue_or_release(old) is old
     assert not any(batch.events for batch in read_all(old))
-    assert line.rotation_links.at_end(old) is None
+    assert line.rotation_links.continue_or_release(old) is None
 
 
 def test_nothing_is_read_of_a_file_before_the_link_to_it_is_saved(line: Line) -> None:
     old, new = line.pair()
     new.schedule.turn = Turn.SAVING
-    assert line.rotation_links.at_end(old) is None
+    assert line.rotation_links.continue_or_release(old) is None
     new.schedule.turn = Turn.IDLE
-    assert line.rotation_links.at_end(old) is old
+    assert line.rotation_links.continue_or_release(old) is old
 
 
 def test_it_waits_for_the_first_byte_of_the_next_file(line: Line) -> None:
     old, new = line.pair(following=b"")
-    assert line.rotation_links.at_end(old) is None
+    assert line.rotation_links.continue_or_release(old) is None
     assert line.rotation_links.waits_for(new) is old
     line.room.append("app.log", b" ++\n")
-    assert line.rotation_links.at_end(old) is old
+    assert line.rotation_links.continue_or_release(old) is old
 
 
 @pytest.mark.parametrize("content", [b"", b"one\n +\ntw"])
 def test_without_a_whole_pending_line_the_next_file_is_read_at_once(line: Line, content: bytes) -> None:
     old, new = line.pair(content)
-    assert line.rotation_links.at_end(old) is new
+    assert line.rotation_links.continue_or_release(old) is new
     assert (old.is_continued, old.state.continues_in, line.rotation_links.waits_for(new)) == (False, None, None)
     assert line.room.books.written[old.state.id].continues_in is None
 
@@ -304,7 +304,7 @@ def test_without_a_whole_pending_line_the_next_file_is_read_at_once(line: Line, 
 def test_a_file_without_a_successor_has_nothing_to_do_at_its_end(line: Line) -> None:
     old = line.rotated()
     acknowledge(read_all(old))
-    assert line.rotation_links.at_end(old) is None
+    assert line.rotation_links.continue_or_release(old) is None
 
 
 def test_a_closed_file_keeps_its_successor_waiting_no_longer(line: Line) -> None:
@@ -324,7 +324,7 @@ def test_a_file_whose_successor_was_closed_is_not_continued_in_it(line: Line) ->
     old, new = line.pair()
     line.rotation_links.closed(new)
     new.close()
-    assert line.rotation_links.at_end(old) is None
+    assert line.rotation_links.continue_or_release(old) is None
     assert not old.is_continued
 
 
@@ -368,7 +368,7 @@ def test_a_start_joins_them_again(line: Line) -> None:
     old, new = reopened(line, read_of_new=0)
     assert line.rotation_links.waits_for(new) is old
     acknowledge(read_all(old))
-    assert line.rotation_links.at_end(old) is old
+    assert line.rotation_links.continue_or_release(old) is old
 
 
 def test_a_successor_of_which_something_was_acknowledged_does_not_wait(line: Line) -> None:
@@ -376,7 +376,7 @@ def test_a_successor_of_which_something_was_acknowledged_does_not_wait(line: Lin
     old, new = reopened(line, read_of_new=4)
     assert line.rotation_links.waits_for(new) is None
     acknowledge(read_all(old))
-    assert line.rotation_links.at_end(old) is old
+    assert line.rotation_links.continue_or_release(old) is old
 
 
 def test_a_file_that_comes_back_is_not_continued_in_what_was_read_without_it(line: Line) -> None:
@@ -388,7 +388,7 @@ def test_a_file_that_comes_back_is_not_continued_in_what_was_read_without_it(lin
     copy.update(continues_in=new.state.id)
     line.rotation_links.resume([copy], {new.state.id: new})
     acknowledge(read_all(copy))
-    assert line.rotation_links.at_end(copy) is None
+    assert line.rotation_links.continue_or_release(copy) is None
     assert line.room.books.written[copy.state.id].continues_in is None
 
 
@@ -397,7 +397,7 @@ def test_a_successor_that_is_not_there_is_not_waited_for(line: Line) -> None:
     old.update(continues_in="missing")
     line.rotation_links.resume([old], {old.state.id: old})
     acknowledge(read_all(old))
-    assert line.rotation_links.at_end(old) is None
+    assert line.rotation_links.continue_or_release(old) is None
 
 
 # Compressed files.
@@ -415,7 +415,7 @@ def test_a_message_continues_over_compressed_files(packed: Line) -> None:
     assert packed.rotation_links.on_new_files([middle, last]) == [old, middle]
     batches = read_all(old)
     for _ in range(2):
-        assert packed.rotation_links.at_end(old) is old
+        assert packed.rotation_links.continue_or_release(old) is old
         batches += read_all(old)
     assert [batch.messages.texts for batch in batches if batch.events] == [["one\n +\n ++"]]
 

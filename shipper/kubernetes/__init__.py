@@ -7,7 +7,7 @@ lists and watches one kind of object, and `watcher.ClusterWatcher` keeps the pod
     watcher = ClusterWatcher(WatchScope(node="n1"), access, clock)
     watcher.listen(lambda change: ...)    # added, changed, deleted; called on a thread of the watcher
     watcher.start()
-    watcher.pods.of_container("ab12...")  # any thread may ask
+    watcher.pods.get_by_container("ab12...")  # any thread may ask
     watcher.close()
 
 Imported only where a configuration asks for it.

@@ -139,7 +139,7 @@ def test_each_part_of_an_incident_is_seen_and_its_end_too(
     assert duty.logged("is nearly full")
     filler.unlink()
     duty.sees("ok", "Kafka accepts records.", "shipper_topics_waiting 0.0", minutes=90, firing=[])
-    assert "has space again" in agent.log
+    assert "has enough space again" in agent.log
 
     expect_alerts(tmp_path, duty.phases)
     assert agent.stop() == 0

@@ -80,7 +80,9 @@ class Continuity:
             self._report_lost(place[1], last + 1)
         elif last and (place is None or last > place[1]):
             logger.warning(
-                "%s: all journal files are missing; entries up to number %d may be unread", self._where, last
+                "%s: all journal files are missing. Unread entries up to sequence number %d are lost, if any",
+                self._where,
+                last,
             )
 
     def _before_it(self, number: int) -> int:

@@ -83,7 +83,10 @@ class Member:
             except StartError as error:
                 self._retry_later(str(error))
             except Exception as error:
-                logger.exception("input %s: the thread of the group member failed", self._context.config.id)
+                logger.exception(
+                    "input %s: reading from Kafka failed unexpectedly; retrying. Report this traceback",
+                    self._context.config.id,
+                )
                 self._retry_later(repr(error))
         self.has_ended = True
         self._context.wake()

@@ -54,7 +54,9 @@ def parse_initial_offset(text: str) -> InitialOffset:
     except ValueError:
         moment = None
     if moment is None or "T" not in text.upper():
-        raise ValueError(f"{text!r} must be oldest, newest, or a time such as 2026-01-31T08:00:00Z")
+        raise ValueError(
+            f"{text!r} must be oldest (or earliest), newest (or latest), or a time such as 2026-01-31T08:00:00Z"
+        )
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 

@@ -238,6 +238,6 @@ class SegmentWriter:
         self.problem = f"cannot write the queue in {self.store.directory}: {words}; {advice}"
         if self._throttle.is_due():
             logger.error(
-                "%s. Retrying; until then events are kept in memory only, and reading pauses when it is full",
+                "%s. Retrying. Meanwhile, events are kept in memory only, and reading pauses when queue.mem is full",
                 self.problem,
             )

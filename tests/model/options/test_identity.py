@@ -228,7 +228,7 @@ def test_under_fingerprint_two_files_with_equal_heads_are_one_and_no_restart_rep
     lab.pass_time(60)
     arrived = lab.messages
     (warning,) = [line for line in caplog.messages if "begins with the same bytes as" in line]
-    assert "file_identity.fingerprint takes them for one file, and only the second is read" in warning
+    assert "so file_identity.fingerprint takes both for one file" in warning
     lab.stop()
     lab.start()
     lab.pass_time(60)

@@ -89,9 +89,8 @@ class FileResolver:
             if not (file := self._files[opened.key]).warned_of_twin:
                 file.warned_of_twin = True
                 logger.warning(
-                    "%s begins with the same bytes as %s: file_identity.fingerprint takes them for one file, and "
-                    "only the second is read; if they are different files, raise "
-                    "prospector.scanner.fingerprint.length or offset",
+                    "%s is not read: it begins with the same bytes as %s, so file_identity.fingerprint takes both for "
+                    "one file. If they are different files, raise prospector.scanner.fingerprint.length or offset",
                     path,
                     other,
                 )

@@ -60,7 +60,7 @@ def test_the_caller_continues_until_it_is_done() -> None:
     assert done.wait(60)
     assert reader.pop_result() == ReadResult({}, CONFIG)
     assert not reader.pending
-    assert reader.take() is None
+    assert reader.pop_result() is None
 
 
 def test_nothing_is_read_if_the_files_are_unchanged(rules: ConfigInputs) -> None:

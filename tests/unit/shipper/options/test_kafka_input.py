@@ -65,7 +65,10 @@ def test_records_are_joined_by_the_parsers_that_join_lines(lab: ConfigLab) -> No
 @pytest.mark.parametrize(
     ("option", "problem"),
     [
-        ("initial_offset: tomorrow", "'tomorrow' must be oldest, newest, or a time such as 2026-01-31T08:00:00Z"),
+        (
+            "initial_offset: tomorrow",
+            "'tomorrow' must be oldest (or earliest), newest (or latest), or a time such as 2026-01-31T08:00:00Z",
+        ),
         ("expand_event_list_from_field: records", "not supported; each record is one event, identified by its offset"),
         ("librdkafka: {enable.auto.commit: true}", "cannot be set, because it could lose or repeat records"),
         ("librdkafka: {auto.offset.reset: latest}", "set initial_offset and out_of_range instead"),

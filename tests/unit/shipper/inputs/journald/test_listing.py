@@ -154,10 +154,10 @@ def test_it_is_looked_again_and_again(tmp_path: Path, caplog: pytest.LogCaptureF
     clock.advance(MIN_INTERVAL)
     assert listing.is_due
     for _ in range(2):
-        listing.look()
+        listing.refresh()
         assert listing.problem.startswith("1 of 1 journal files are not readable")
     host.forbidden = []
-    listing.look()
+    listing.refresh()
     assert not listing.problem
     assert [record.getMessage()[:30] for record in caplog.records] == [
         "journal x: 1 of 1 journal file",

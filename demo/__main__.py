@@ -1,8 +1,8 @@
-"""The main job on this machine: logs that programs write now -> shipper -> a real Kafka -> Spark sink -> a Delta table.
+"""Runs the full pipeline on this machine: programs that log -> shipper -> a real Kafka -> Spark sink -> a Delta table.
 
     script/demo [--keep]
 
-Exits with 0 if every line that was written is in the topic and in the table, as often as it was written; else with 1.
+The exit code is 0 if the topic and the table contain exactly the written lines, else 1.
 """
 
 import argparse
@@ -32,11 +32,11 @@ STOPPED = 130
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser("script/demo", description="The whole way, from log files to a Delta table.")
+    parser = argparse.ArgumentParser("script/demo", description="Run the full pipeline, from log files to Delta.")
     parser.add_argument(
-        "--keep", action="store_true", help="leave everything running, and print how to look at it and how to stop it"
+        "--keep", action="store_true", help="leave everything running, and print commands to inspect and stop it"
     )
-    logging.getLogger().addHandler(logging.NullHandler())  # py4j logs a stack trace of its own for Ctrl-C
+    logging.getLogger().addHandler(logging.NullHandler())  # hides py4j's stack trace on Ctrl-C
     keep = parser.parse_args().keep
 
     def interrupt(number: int, frame: FrameType | None) -> None:
@@ -66,7 +66,7 @@ def _run(site: Site, keep: bool) -> bool:
     try:
         return story.run()
     finally:
-        # From here on Ctrl-C is ignored: a second one must not leave processes behind.
+        # A second Ctrl-C must not leave processes behind.
         for number in SIGNALS:
             signal.signal(number, signal.SIG_IGN)
         story.stop()

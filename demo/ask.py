@@ -1,6 +1,6 @@
 """Query the table of a running demo: `python -m demo.ask FOLDER ["SELECT ... FROM lines"]`.
 
-A mistake in the SQL is reported in one line.
+An error in the SQL is reported in one line.
 """
 
 import sys
@@ -14,7 +14,7 @@ from demo.table import TableReader
 
 
 def show(table: TableReader, screen: Screen, queries: tuple[str, ...]) -> None:
-    """Show the results of the queries, or, without any, the sample rows and the aggregate."""
+    """Show the results of the queries; without queries, sample rows and an aggregate."""
     for columns, rows in [table.query(text) for text in queries] or [table.rows(), table.aggregate()]:
         screen.write()
         if rows:

@@ -1,4 +1,4 @@
-"""A real Apache Kafka in a directory of its own, for the demo, the benchmark and the tests."""
+"""A real Apache Kafka in its own directory, for the demo, the benchmarks and the tests."""
 
 import atexit
 import signal
@@ -20,23 +20,22 @@ from demo.jars import broker_class_path
 from demo.process import end, last_lines, spawn
 from log_shipper.spark_sink.platform.java import find_java
 
-# It runs for minutes on a few cores beside what is measured. No performance data: a killed JVM would leave the file.
+# For short runs that share few cores with measured programs. No performance data: a killed JVM leaves the file behind.
 QUICK_START = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-Djava.awt.headless=true")
-ANSWER_SECONDS = 60.0  # a machine that is busy may stand still for some
-REQUEST_SECONDS = 10.0  # a broker that was frozen may lose a request that arrives before its session is renewed
+ANSWER_SECONDS = 60.0  # a busy machine may stall
+REQUEST_SECONDS = 10.0  # a broker that was frozen may lose requests until its session is renewed
 NO_PROPERTIES: Mapping[str, str] = MappingProxyType({})
 
 
 class BrokerFailed(Exception):
-    """Raised where the broker did not start; the text has the end of its log."""
+    """Raised when the broker fails to start; the text has the last lines of its log."""
 
 
 class Broker:
-    """A broker to start, stop, kill and freeze; it keeps its port and its data as long as the object exists.
+    """A broker to start, stop, kill and freeze; port and data stay the same across restarts.
 
-    It is a cluster of its own, or a `node` of one. With `outlives` it keeps running when this process ends (the demo's
-    `--keep`). Not for several threads.
-    Raises JarsMissing or NoJava (spark_sink) if the machine lacks what it needs.
+    A single-node cluster, or a `node` of a larger one. With `outlives`, it keeps running after this process (the
+    demo's `--keep`). Not thread-safe. Raises JarsMissing or NoJava (spark_sink).
     """
 
     def __init__(
@@ -85,27 +84,26 @@ class Broker:
         self.stop()
 
     def start(self, timeout: float = 60) -> None:
-        """Start the broker, and return when it answers. Raises BrokerFailed; then nothing is left running."""
+        """Start the broker, and return when it responds. Raises BrokerFailed, with no process left running."""
         self.launch()
         self.await_answer(timeout)
 
     def launch(self) -> None:
-        """Start the broker. A node answers when most of its cluster are started. Raises BrokerFailed."""
+        """Start the process. A node responds once the majority of its cluster runs. Raises BrokerFailed."""
         self._format()
         if not self._outlives:
             atexit.register(self.kill)
         self._process = spawn(self._jvm("kafka.Kafka", self._settings), self._output, outlives=self._outlives)
 
     def await_answer(self, timeout: float = 60) -> None:
-        """Return when the broker answers. Raises BrokerFailed; then it is not left running."""
-        with ExitStack() as undo:  # whatever ends the wait, Ctrl-C too, must not leave it running
+        """Return when the broker responds. Raises BrokerFailed, with no process left running."""
+        with ExitStack() as undo:  # also for Ctrl-C
             undo.callback(self.kill)
             self._await_answer(time.monotonic() + timeout)
             undo.pop_all()
 
     def stop(self, timeout: float = 20) -> None:
-        """Send SIGTERM, on which it closes its log files in order; SIGKILL if that takes longer than `timeout`
-        seconds."""
+        """Send SIGTERM for a clean shutdown, and SIGKILL after `timeout` seconds."""
         if self._process is not None:
             end(self._process, timeout)
             self._forget()
@@ -126,7 +124,7 @@ class Broker:
         self.start()
 
     def freeze(self) -> None:
-        """Send SIGSTOP: connections stay open, and the broker does not answer."""
+        """Send SIGSTOP: connections stay open, and the broker does not respond."""
         if self._process is not None:
             self._process.send_signal(signal.SIGSTOP)
 
@@ -135,7 +133,7 @@ class Broker:
             self._process.send_signal(signal.SIGCONT)
 
     def create_topic(self, name: str, partitions: int) -> None:
-        """Create a topic, and return when it can be written to. Raises KafkaException, also if the topic exists."""
+        """Create a topic, and return when it is writable. Raises KafkaException, also if the topic exists."""
         admin = self.admin()
         deadline, allowed = time.monotonic() + ANSWER_SECONDS, {KafkaError._TIMED_OUT}
         while True:
@@ -145,7 +143,7 @@ class Broker:
             except KafkaException as error:
                 if error.args[0].code() not in allowed or time.monotonic() > deadline:
                     raise
-                if error.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS:  # only the answer was lost
+                if error.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS:  # only the response was lost
                     break
                 allowed.add(KafkaError.TOPIC_ALREADY_EXISTS)
             else:
@@ -154,22 +152,21 @@ class Broker:
             time.sleep(0.02)
 
     def add_partitions(self, name: str, partitions: int) -> None:
-        """Have a topic have so many partitions from now on, and return when they can be written to. Raises
-        KafkaException."""
+        """Raise the number of a topic's partitions, and return when they are writable. Raises KafkaException."""
         admin = self.admin()
         admin.create_partitions([NewPartitions(name, partitions)])[name].result(ANSWER_SECONDS)
         while len(admin.list_topics(name, timeout=ANSWER_SECONDS).topics[name].partitions) < partitions:
             time.sleep(0.02)
 
     def delete_topic(self, name: str) -> None:
-        """Delete a topic, and return when another one may have its name. Raises KafkaException."""
+        """Delete a topic, and return when its name is free. Raises KafkaException."""
         admin = self.admin()
         admin.delete_topics([name])[name].result(ANSWER_SECONDS)
         while name in admin.list_topics(timeout=ANSWER_SECONDS).topics:
             time.sleep(0.02)
 
     def admin(self) -> AdminClient:
-        """Return a new client, which does not log that the broker is down (or not up yet)."""
+        """Return a new client that does not log failed connections."""
         settings: dict[str, Any] = {"bootstrap.servers": self.bootstrap, "reconnect.backoff.max.ms": 200}
         return AdminClient(settings | {"log_level": 0, "error_cb": lambda error: None})
 
@@ -187,7 +184,7 @@ class Broker:
         return [self._java, *self._jvm_options, *options, "-cp", self._class_path, main, *arguments]
 
     def _format(self) -> None:
-        """Give the data directory its cluster id, once."""
+        """Write the cluster id into a new data directory."""
         if (self._data / "meta.properties").is_file():
             return
         # One argument: an id may begin with a dash.
@@ -199,21 +196,22 @@ class Broker:
         finally:
             process.kill()
         if status != 0:
-            raise BrokerFailed(f"formatting the broker's directory failed:\n{last_lines(self._output)}")
+            raise BrokerFailed(f"cannot format the broker's data directory:\n{last_lines(self._output)}")
 
     def _await_answer(self, deadline: float) -> None:
         admin = self.admin()
-        while not (self._listens() and self._answers(admin)):
+        while not (self._listens() and self._responds(admin)):
             if not self.running or time.monotonic() > deadline:
-                why = "did not answer in time" if self.running else "ended"
-                raise BrokerFailed(f"the broker {why}:\n{last_lines(self._output)}\n{last_lines(self.log_file)}")
+                state = "is not responding" if self.running else "has exited"
+                logs = f"{last_lines(self._output)}\n{last_lines(self.log_file)}"
+                raise BrokerFailed(f"the broker {state}. Last lines of its logs:\n{logs}")
             time.sleep(0.05)
 
     def _listens(self) -> bool:
         with socket.socket() as probe:
             return probe.connect_ex(("127.0.0.1", self._node.port)) == 0
 
-    def _answers(self, admin: AdminClient) -> bool:
+    def _responds(self, admin: AdminClient) -> bool:
         try:
             return bool(admin.list_topics(timeout=2).brokers)
         except KafkaException:

@@ -1,4 +1,4 @@
-"""The configuration files of an Apache Kafka in KRaft mode, as small and as quick to start as it gets."""
+"""The configuration files of a minimal, quick-starting Apache Kafka in KRaft mode."""
 
 import base64
 import uuid
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from demo.ports import free_ports
 
-# Kafka's own layout of a log line; an exception's stack trace follows on lines of its own.
+# Kafka's default layout of log lines; stack traces follow on separate lines.
 LOG4J = """\
 <Configuration status="WARN">
   <Appenders>
@@ -58,7 +58,7 @@ def server_properties(data: Path, node: Node, extra: Mapping[str, str]) -> str:
         "num.partitions": "4",
         "auto.create.topics.enable": "false",
         "group.initial.rebalance.delay.ms": "0",
-        # After a kill it may not come back before its old session has run out (9 s by default).
+        # A killed broker can register again only after its old session has expired (default: 9 s).
         "broker.session.timeout.ms": "3000",
         "broker.heartbeat.interval.ms": "500",
         **_internal_topics(),
@@ -68,7 +68,7 @@ def server_properties(data: Path, node: Node, extra: Mapping[str, str]) -> str:
 
 
 def _internal_topics() -> dict[str, str]:
-    """One replica each, because there is one node; few partitions, because each costs files and time to load."""
+    """Return settings with one replica for one node, and few partitions: each costs files and startup time."""
     return {
         "offsets.topic.num.partitions": "2",
         "offsets.topic.replication.factor": "1",

@@ -1,11 +1,11 @@
-"""The progress of the sink, read from its query's checkpoint: independent of what the sink itself reports."""
+"""The sink's progress according to its checkpoint, independent of its own reports."""
 
 import json
 from pathlib import Path
 
 
 def committed_offsets(checkpoint: Path, topic: str) -> dict[int, int]:
-    """Return by partition the offset up to which batches are committed; empty before the first one.
+    """Return the end offset of the committed batches by partition; empty before the first batch.
 
     Spark writes `offsets/N` before batch N and `commits/N` after it; the last line of the first has the end offsets.
     """

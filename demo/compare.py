@@ -1,4 +1,4 @@
-"""Compares what arrived with what was written: the same lines, each the same number of times."""
+"""Compares delivered lines with written lines: each must occur the same number of times."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from demo.files import Key
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """A message as it was found in the topic or in the table; offset and length in raw bytes of its file."""
+    """A message in the topic or in the table; offset and length in raw bytes of its file."""
 
     file: Key
     offset: int
@@ -19,7 +19,7 @@ class Arrived:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One file's non-empty lines in the three places."""
+    """The non-empty lines of one file in each of the three places."""
 
     name: str
     on_disk: Counter[str]
@@ -31,25 +31,25 @@ class Compared:
         return self.on_disk == self.in_kafka == self.in_delta
 
     def differences(self) -> list[str]:
-        """Return a sentence for each difference, with one line as an example; none when equal."""
+        """Return a message for each difference, with an example line; empty if equal."""
         sentences: list[str] = []
         for place, lines in (("Kafka", self.in_kafka), ("Delta", self.in_delta)):
-            for what, different in (("missing", self.on_disk - lines), ("too many", lines - self.on_disk)):
+            for problem, different in (("missing", self.on_disk - lines), ("too many", lines - self.on_disk)):
                 if different:
-                    example = min(different)
-                    sentences.append(f"{self.name}: {different.total()} lines {what} in {place}, as {example[:100]!r}")
+                    count, example = different.total(), min(different)[:100]
+                    sentences.append(f"{self.name}: {count} lines {problem} in {place}, for example {example!r}")
         return sentences
 
 
 def lines_on_disk(content: bytes) -> Counter[str]:
-    """Return the non-empty lines of whole lines. Bytes that are not UTF-8 become U+FFFD, as in a record."""
+    """Return the non-empty lines of a file. Invalid UTF-8 becomes U+FFFD, as in a record."""
     return non_empty(content.decode(errors="replace"))
 
 
 def lines_arrived(messages: Iterable[Arrived], sizes: dict[Key, int]) -> dict[Key, Counter[str]]:
-    """Return for each file the non-empty lines of its messages, as far as they lie before the file's size in `sizes`.
+    """Return the non-empty lines of each file's messages up to its size in `sizes`.
 
-    A message of several lines may extend beyond it: only its bytes before it count. Files without a size are left out.
+    Of a multiline message that crosses the size, only the bytes before it count. Files without a size are omitted.
     """
     lines: dict[Key, Counter[str]] = {key: Counter() for key in sizes}
     for message in messages:

@@ -1,4 +1,4 @@
-"""The log files as they are on disk: the truth that topic and table are compared with."""
+"""The log files on disk: the reference for topic and table."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -13,7 +13,7 @@ Key = tuple[int, int]  # device, inode: identifies a file across renames
 
 @dataclass(slots=True)
 class LineCount:
-    """Counts line ends up to a position that only grows: each byte is read once."""
+    """Counts line ends up to an increasing position; reads each byte once."""
 
     position: int = 0
     lines: int = 0
@@ -30,7 +30,7 @@ class LineCount:
 
 @dataclass(slots=True)
 class FileOnDisk:
-    """One file that the shipper reads, kept open so that renaming does not matter."""
+    """One file that the shipper reads, kept open across renames."""
 
     path: Path  # at the last scan
     handle: int
@@ -43,7 +43,7 @@ class FileOnDisk:
         return os.fstat(self.handle).st_size
 
     def whole_lines(self) -> int:
-        """Return the number of bytes up to and including the last line end: a size at which no line is half written."""
+        """Return the number of bytes up to and including the last line end."""
         end = self.size
         while end > 0:
             start = max(end - CHUNK, 0)
@@ -67,7 +67,7 @@ class Counts:
 
 
 class LogFiles:
-    """All files that match some patterns, by device and inode; a file that was seen once is kept."""
+    """All files that match the patterns, by device and inode; a file stays after it is renamed or deleted."""
 
     def __init__(self, patterns: Iterable[Path]) -> None:
         self._patterns = tuple(patterns)
@@ -80,7 +80,7 @@ class LogFiles:
                 self._add(path)
 
     def counts(self, registry: Mapping[str, FileState]) -> Counts:
-        """Count lines; `registry` has how far the shipper has read, and which position it has saved as acknowledged."""
+        """Count written, read and acknowledged lines; the latter two by the positions in `registry`."""
         states = {(state.device, state.inode): state for state in registry.values()}
         written = read = acknowledged = 0
         for key, file in self.by_key.items():
@@ -98,7 +98,7 @@ class LogFiles:
     def _add(self, path: Path) -> None:
         try:
             handle = os.open(path, os.O_RDONLY)
-        except FileNotFoundError:  # renamed since it was listed: the next scan finds it under its new name
+        except FileNotFoundError:  # renamed since the listing: the next scan finds the new name
             return
         status = os.fstat(handle)
         key = (status.st_dev, status.st_ino)

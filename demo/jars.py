@@ -1,6 +1,6 @@
-"""The jars of the Kafka broker that the demo, the benchmark and the tests start; the product needs none of them.
+"""The jars of the Kafka broker of the demo, the benchmarks and the tests; the product needs none.
 
-python -m demo.jars         fetches what is missing of them, as script/bootstrap does; prints what failed, and exits 1
+python -m demo.jars         downloads missing jars, as script/bootstrap does; exits with 1 on failure
 """
 
 import os
@@ -11,7 +11,7 @@ from log_shipper.spark_sink.platform.jars import JarSet, JarsMissing, fetched
 from log_shipper.spark_sink.platform.jvm import spark_home
 
 BROKER = "org.apache.kafka:kafka_2.13:4.3.1"
-# The broker's own log4j-core is 2.25.4, and it brings slf4j 1.7: the binding has to fit both.
+# The broker uses log4j-core 2.25.4 and slf4j 1.7: the binding must match both.
 LOG_BINDING = "org.apache.logging.log4j:log4j-slf4j-impl:2.25.4"
 LOG = "org.apache.logging.log4j:log4j-core:2.25.4"
 PACKAGES = (BROKER, LOG_BINDING, LOG)
@@ -28,7 +28,7 @@ def broker_class_path(cache: Path | None = None) -> str:
     """
     jars = broker_set(cache).jars()
     if not jars:
-        raise JarsMissing("the jars of the Kafka broker are not in the cache: run script/bootstrap")
+        raise JarsMissing("the jars of the Kafka broker are missing in the cache. Run script/bootstrap.")
     return os.pathsep.join(map(str, (*jars, *sorted((spark_home() / "jars").glob("scala-library-*.jar")))))
 
 

@@ -1,7 +1,7 @@
-"""Ports of 127.0.0.1 for a server that will be stopped and started again on the same port.
+"""Ports of 127.0.0.1 for servers that are restarted on the same port.
 
-A port on which nothing listens may be that of a server of another process which is about to start, or is down for a
-moment. So each process takes its ports from blocks that are its own until it ends, and none of them twice.
+A port without a listener may belong to another process whose server is starting or restarting. So each process reserves
+blocks of ports until it ends, and uses each port once.
 """
 
 import random
@@ -14,7 +14,7 @@ BLOCK = 50  # ports
 
 
 class NoPorts(OSError):
-    """Other processes have every block."""
+    """Raised when other processes have reserved all blocks."""
 
 
 class Ports:
@@ -26,11 +26,10 @@ class Ports:
         self._left: list[int] = []
 
     def free(self, count: int) -> list[int]:
-        """Return ports on which nothing listens, below the range from which the kernel gives ports to outgoing
-        connections. Raises NoPorts.
+        """Return ports without a listener, below the kernel's range of ephemeral ports. Raises NoPorts.
 
-        In that range a client that retries while the server is down can be given the server's own port: it connects to
-        itself, and the server cannot bind again.
+        A client that retries while the server is down could get the server's port as its ephemeral port: it would
+        connect to itself, and the server could not bind again.
         """
         ports: list[int] = []
         with self._lock:
@@ -42,10 +41,10 @@ class Ports:
         return ports
 
     def reserve(self, first: int) -> bool:
-        """Return True if the block that begins at the port is this process's from now on."""
+        """Reserve the block that begins at the port. Return False if another process has it."""
         mark = socket.socket(socket.AF_UNIX)
         try:
-            mark.bind(f"\0{__name__} {first}")  # a name without a file, which the kernel frees with the process
+            mark.bind(f"\0{__name__} {first}")  # an abstract name, which the kernel frees with the process
         except OSError:
             mark.close()
             return False
@@ -53,7 +52,7 @@ class Ports:
         return True
 
     def close(self) -> None:
-        """Leave all blocks to others."""
+        """Release all blocks."""
         for mark in self._marks:
             mark.close()
         self._marks.clear()
@@ -65,7 +64,8 @@ class Ports:
         for first in random.sample(blocks, len(blocks)):
             if self.reserve(first):
                 return range(first, first + BLOCK)
-        raise NoPorts(f"other processes have all ports from {FIRST} to {blocks[-1] + BLOCK - 1}: end some of them")
+        last = blocks[-1] + BLOCK - 1
+        raise NoPorts(f"no free ports: {FIRST} to {last}: other processes have reserved all. Stop some of them.")
 
 
 def _is_free(port: int) -> bool:
@@ -82,5 +82,5 @@ _OWN = Ports()
 
 
 def free_ports(count: int) -> list[int]:
-    """As `Ports.free`, for this process."""
+    """Return ports for this process, as `Ports.free` does."""
     return _OWN.free(count)

@@ -1,9 +1,8 @@
-"""Child processes that never outlive this one, unless they are meant to.
+"""Child processes that end with this one, unless started with `outlives`.
 
-Each child is a session of its own, so that Ctrl-C at the terminal reaches only the parent, which then stops the
-children in order. If the parent is killed before it can do that, the kernel kills them (`setpriv --pdeathsig`, part
-of Debian's base system). It does so when the starting *thread* ends: start children from the main thread. A
-child that is still in `setpriv` when its parent is killed survives.
+Each child has its own session: Ctrl-C at the terminal reaches only the parent, which then stops the children in order.
+If the parent is killed, the kernel kills the children (`setpriv --pdeathsig`, in Debian's base system). It does so when
+the starting *thread* ends: start children from the main thread. A child still in `setpriv` at that time survives.
 """
 
 import os
@@ -25,10 +24,10 @@ def spawn(
 ) -> subprocess.Popen[bytes]:
     """Start `command` with both outputs appended to the file `log`. Raises OSError if it cannot be started.
 
-    With `outlives` it keeps running when this process ends.
+    With `outlives`, it keeps running after this process.
     """
     setpriv = None if outlives else shutil.which("setpriv")
-    guard = [setpriv, "--pdeathsig", "KILL"] if setpriv else []  # it execs the command under the same process id
+    guard = [setpriv, "--pdeathsig", "KILL"] if setpriv else []  # execs the command, with the same process id
     with log.open("ab") as output:
         return subprocess.Popen(
             [*guard, *map(str, command)],
@@ -41,7 +40,7 @@ def spawn(
 
 
 def end(process: subprocess.Popen[bytes], timeout: float) -> int:
-    """Send SIGTERM, and SIGKILL after `timeout` seconds. Returns the exit status, also if it has ended already."""
+    """Send SIGTERM, and SIGKILL after `timeout` seconds. Return the exit status, also of a process that has exited."""
     process.send_signal(signal.SIGCONT)  # a frozen process would not handle SIGTERM
     process.terminate()
     try:
@@ -51,11 +50,11 @@ def end(process: subprocess.Popen[bytes], timeout: float) -> int:
         return process.wait()
     finally:
         with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)  # its own children that it did not end: the group has its process id
+            os.killpg(process.pid, signal.SIGKILL)  # children that it left behind: the group has its process id
 
 
 def kill_children() -> None:
-    """Send SIGKILL to every child that is left: Spark interrupted while its JVM starts leaves no handle to that JVM."""
+    """Send SIGKILL to all remaining children: a JVM that Spark was starting at an interrupt has no handle."""
     for children in Path("/proc/self/task").glob("*/children"):
         with suppress(FileNotFoundError, ProcessLookupError):  # the thread has just ended
             for child in map(int, children.read_text().split()):
@@ -69,7 +68,7 @@ def _kill(child: int) -> None:
 
 
 def last_lines(log: Path, count: int = 15) -> str:
-    """Return the end of a log file, to show why a process failed; empty if the file does not exist."""
+    """Return the last lines of a log file; empty if it does not exist."""
     if not log.is_file():
         return ""
     return "\n".join(log.read_text(errors="replace").splitlines()[-count:])

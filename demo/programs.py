@@ -1,4 +1,4 @@
-"""The three programs that the demo runs beside the broker: started, watched, ended in order."""
+"""The demo's programs beside the broker: starts, monitors and stops them in order."""
 
 import subprocess
 from dataclasses import dataclass
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from demo.process import end, last_lines, spawn
 from demo.site import Site
 
-PATIENCE = 30.0  # seconds for a clean end: the sink finishes its batch first
-HASTE = 2.0
+STOP_TIMEOUT = 30.0  # seconds: the sink first finishes its batch
+KILL_TIMEOUT = 2.0
 
 
 class DemoFailed(Exception):
-    """Raised when something that should run or happen did not; the text names it, with the end of its output."""
+    """Raised when a program or a step of the demo fails; the text has the last lines of the program's output."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Program:
 
 
 class Programs:
-    """Our own processes by name. `end_all` ends them, the last started first."""
+    """The demo's processes by name. `end_all` stops them in reverse order of their start."""
 
     def __init__(self, site: Site, outlive: bool) -> None:
         self._site = site
@@ -38,29 +38,28 @@ class Programs:
         self._running.append(Program(name, process))
 
     def check(self) -> None:
-        """Raise DemoFailed if one has ended by itself."""
+        """Raise DemoFailed if a program has exited."""
         for program in self._running:
             if (status := program.process.poll()) is not None:
-                raise self._failed(program, f"ended by itself with status {status}")
+                raise self._failed(program, f"exited unexpectedly with status {status}")
 
     def end(self, name: str) -> None:
         """Send SIGTERM, and wait. Raises DemoFailed if the exit status is not 0."""
         program = next(program for program in self._running if program.name == name)
-        status = end(program.process, PATIENCE)
+        status = end(program.process, STOP_TIMEOUT)
         self._running.remove(program)
         if status != 0:
-            raise self._failed(program, f"ended with status {status} after SIGTERM")
+            raise self._failed(program, f"exited with status {status} after SIGTERM")
 
     def end_all(self) -> None:
-        """End all quickly: what is in flight is not needed any more."""
+        """Stop all quickly: events in flight are no longer needed."""
         while self._running:
-            end(self._running.pop().process, HASTE)
+            end(self._running.pop().process, KILL_TIMEOUT)
 
     def leave_running(self) -> None:
-        """Leave the processes running: `end_all` does nothing from now on."""
+        """Leave the processes running: from now on, `end_all` does nothing."""
         self._running.clear()
 
-    def _failed(self, program: Program, what: str) -> DemoFailed:
-        return DemoFailed(
-            f"the {program.name} {what}; the end of its output:\n{last_lines(self._site.log_of(program.name))}"
-        )
+    def _failed(self, program: Program, problem: str) -> DemoFailed:
+        output = last_lines(self._site.log_of(program.name))
+        return DemoFailed(f"the {program.name} {problem}. Last lines of its output:\n{output}")

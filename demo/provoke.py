@@ -1,4 +1,4 @@
-"""Malformed requests to a broker: each makes it log a real exception with its stack trace."""
+"""Malformed requests to a broker: each makes it log an exception with a stack trace."""
 
 import itertools
 import socket
@@ -17,10 +17,10 @@ def request(api: int, version: int, client_length: int = 4) -> bytes:
 
 
 REQUESTS = (
-    struct.pack(">i", 2**31 - 1) + bytes(16),  # InvalidReceiveException: larger than it accepts
+    struct.pack(">i", 2**31 - 1) + bytes(16),  # InvalidReceiveException: larger than the maximum
     request(NO_SUCH_REQUEST, 0),  # InvalidRequestException: Unexpected api key
     request(PRODUCE, 7),  # InvalidRequestException, BufferUnderflowException: the body is missing
-    request(METADATA, 12, client_length=200),  # InvalidRequestException: the header is cut short
+    request(METADATA, 12, client_length=200),  # InvalidRequestException: the header is truncated
 )
 
 
@@ -30,7 +30,7 @@ def provocations() -> Iterator[bytes]:
 
 
 def send(address: str, malformed: bytes, timeout: float = 2) -> None:
-    """Return when the broker has closed the connection, after it has logged. Raises OSError if nothing listens."""
+    """Send a request, and return when the broker has logged it and closed the connection. Raises OSError."""
     host, _, port = address.rpartition(":")
     with socket.create_connection((host, int(port)), timeout) as connection:
         connection.sendall(malformed)

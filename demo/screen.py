@@ -5,16 +5,16 @@ import time
 from collections.abc import Sequence
 from typing import Any, TextIO
 
-EVERY = 5.0  # seconds between progress lines where they cannot overwrite each other
+EVERY = 5.0  # seconds between progress lines without a terminal
 
 
 class Screen:
-    """At a terminal a line of progress overwrites the last one; elsewhere it is printed now and then."""
+    """Prints progress, on a terminal in place, else as a line every EVERY seconds."""
 
     def __init__(self, out: TextIO = sys.stdout) -> None:
         self._out = out
         self._live = out.isatty()
-        self._open = False  # a progress line is on the screen, without its line end
+        self._open = False  # True while the last line is progress, without a line end
         self._shown = float("-inf")
 
     def write(self, text: str = "") -> None:
@@ -38,7 +38,7 @@ class Screen:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[Any]], width: int = 60) -> list[str]:
-    """Return the lines of a plain table: numbers to the right, texts cut to `width`, nothing for None."""
+    """Return the lines of a plain table: numbers right-aligned, texts truncated to `width`, None empty."""
     cells = [list(head), *([_cell(value, width) for value in row] for row in rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(head))]
     right = [all(isinstance(row[column], int | float) for row in rows) for column in range(len(head))]

@@ -1,5 +1,5 @@
-"""Two programs of a shop, on two hosts, which log what happens to orders: one order fails, and the reason is in the log
-of the other host.
+"""Two programs of a shop, on two hosts, that log the steps of orders. One order fails; the reason is in the log of the
+other host.
 
     python -m demo.shop CHECKOUT_LOG PAYMENTS_LOG
 
@@ -15,8 +15,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
 
-FIRST, FAILS, LAST = 1001, 1007, 1999  # orders; the one that fails is among the first ones
-EVERY = 0.12  # seconds between two messages
+FIRST, FAILS, LAST = 1001, 1007, 1999  # order numbers; an early one fails
+EVERY = 0.12  # seconds between messages
 
 PAID = """\
 C INFO shop.Checkout - order=A-{number} received, 2 items, 84.90 EUR
@@ -39,8 +39,8 @@ C ERROR shop.Checkout - order=A-{number} failed: the payment service answered 50
 
 
 def messages(number: int) -> Iterator[tuple[str, str]]:
-    """Yield what is logged of an order, without the time: C or P for the program, and the message, of several lines
-    where it has a stack trace."""
+    """Yield the log messages of an order: the program (C or P), and the text without time, multiline with a stack
+    trace."""
     text = (FAILED if number == FAILS else PAID).format(number=number)
     for message in text.replace("\n  ", "\0").split("\n"):
         yield message[0], message[2:].replace("\0", "\n")
@@ -59,7 +59,7 @@ def run(checkout: TextIO, payments: TextIO, stopped: threading.Event) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Logs what happens to the orders of a shop.")
+    parser = argparse.ArgumentParser(description="Log the orders of a shop.")
     parser.add_argument("checkout", type=Path)
     parser.add_argument("payments", type=Path)
     options = parser.parse_args()

@@ -1,4 +1,4 @@
-"""The demo's folder: its paths, and the configurations that shipper and sink are started with."""
+"""The demo's folder: its paths, and the configurations of shipper and sink."""
 
 import os
 import sys
@@ -61,7 +61,7 @@ ui: {{port: {search_page}}}
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """All paths of the demo, below one folder, and the ports of the three pages (0 is any free port)."""
+    """The paths of the demo, all in one folder, and the ports of the three pages (0: any free port)."""
 
     folder: Path
     shipper_page: int = 0
@@ -82,7 +82,7 @@ class Site:
 
     @property
     def shop_logs(self) -> tuple[Path, Path]:
-        """The logs of two programs, which are on two hosts."""
+        """The logs of two programs on two hosts."""
         return self.folder / "checkout" / "checkout.log", self.folder / "payments" / "payments.log"
 
     @property
@@ -120,7 +120,7 @@ class Site:
         return [self.app_log.with_name("app.log*"), *packages, *self.shop_logs, self.broker_log]
 
     def log_of(self, name: str) -> Path:
-        """Return the file with the output of one of our programs."""
+        """Return the file with the output of a program."""
         return self.folder / f"{name}.out"
 
     def make(self, bootstrap: str) -> None:
@@ -154,10 +154,10 @@ class Site:
         return [*SINK_PROGRAM, "ui", "-c", str(self.sink_config)]
 
     def environment(self, base: Mapping[str, str] = os.environ) -> dict[str, str]:
-        """Return variables that keep the temporary files of Spark and Java in the folder, to be removed with it."""
+        """Return the environment that keeps the temporary files of Spark and Java in the folder."""
         java = f"-Djava.io.tmpdir={self.temporary} -XX:-UsePerfData"
-        here = str(self.temporary)
-        return {**base, "TMPDIR": here, "SPARK_LOCAL_DIRS": here, "SPARK_SUBMIT_OPTS": java}
+        temporary = str(self.temporary)
+        return {**base, "TMPDIR": temporary, "SPARK_LOCAL_DIRS": temporary, "SPARK_SUBMIT_OPTS": java}
 
 
 def has_package_log() -> bool:

@@ -1,4 +1,4 @@
-"""The demo from start to end, to be read top to bottom: `Story.run`."""
+"""The demo from start to end; begin reading at `Story.run`."""
 
 import time
 from collections.abc import Callable
@@ -19,16 +19,16 @@ from demo.table import TableReader
 from demo.topic import TopicReader
 from log_shipper.registry.load import read as read_registry
 
-LIVE = 20.0  # seconds for which the writers write
-RATE = 5_000.0  # lines a second
+LIVE = 20.0  # seconds of writing
+RATE = 5_000.0  # lines per second
 ROTATE_EVERY = 6.0
-LATEST = 90.0  # seconds until everything must have landed
+TIMEOUT = 90.0  # seconds
 TICK = 0.2
 
 
 @dataclass(slots=True)
 class Times:
-    """Moments on the monotonic clock."""
+    """Times of the monotonic clock."""
 
     started: float = 0.0
     stopped: float = 0.0
@@ -37,7 +37,7 @@ class Times:
 
 
 class Story:
-    """One run. `stop` ends all processes, at any moment, and may be called twice."""
+    """One run. `stop` ends all processes, at any time, and may be called twice."""
 
     def __init__(self, site: Site, screen: Screen, keep: bool) -> None:
         self._site = site
@@ -52,22 +52,22 @@ class Story:
         self._provoked = 0.0
 
     def run(self) -> bool:
-        """Return True when disk, topic and table agree. Raises DemoFailed, BrokerFailed, KafkaException."""
+        """Return True if disk, topic and table agree. Raises DemoFailed, BrokerFailed, KafkaException."""
         self._start()
         self._live()
         sizes = self._stop_writers()
-        self._wait_until(lambda: self._acknowledged(sizes), "not every line was acknowledged")
+        self._wait_until(lambda: self._acknowledged(sizes), "not all lines are acknowledged")
         self._times.acknowledged = time.monotonic()
         self._end_unless_kept("shipper")
         ends = self._topic.read_to_end()
-        self._wait_until(lambda: self._landed(ends), "the sink has not landed every line")
+        self._wait_until(lambda: self._landed(ends), "not all lines have landed")
         self._times.landed = time.monotonic()
         self._end_unless_kept("sink")
         equal = self._compare(sizes, ends)
         if self._keep:
             self._keep_running()
         else:
-            self._screen.write("\nTo look at the lines on a page, and at all else: script/demo --keep")
+            self._screen.write("\nTo inspect everything, and to search the lines on a page: script/demo --keep")
         return equal
 
     def stop(self) -> None:
@@ -83,7 +83,7 @@ class Story:
         self._site.make(self._broker.bootstrap)
         self._topic = TopicReader(self._broker.bootstrap, TOPIC, PARTITIONS)
         self._open.callback(self._topic.close)
-        self._screen.write(f"Kafka answers at {self._broker.bootstrap}; starting sink, shipper, and programs that log")
+        self._screen.write(f"Kafka listens at {self._broker.bootstrap}; starting sink, shipper and log writers")
         self._programs.start("sink", self._site.sink_command())
         self._programs.start("shipper", self._site.shipper_command())
         self._programs.start("writer", self._site.writer_command(RATE, 2, ROTATE_EVERY))
@@ -111,25 +111,25 @@ class Story:
         )
 
     def _provoke(self) -> None:
-        """Send the broker a malformed request once a second, so that it logs a stack trace."""
+        """Send a malformed request every second, so that the broker logs stack traces."""
         if time.monotonic() - self._provoked >= 1:
             self._provoked = time.monotonic()
             with suppress(TimeoutError):
                 send(self._broker.bootstrap, next(self._provocations))
 
     def _stop_writers(self) -> dict[Key, int]:
-        """Stop the writers, and return the sizes to compare: the broker keeps logging beyond them."""
+        """Stop the writers, and return the file sizes to compare: the broker keeps logging."""
         self._programs.end("writer")
         self._programs.end("shop")
         self._times.stopped = time.monotonic()
         self._files.scan()
         return {key: file.whole_lines() for key, file in self._files.by_key.items()}
 
-    def _wait_until(self, reached: Callable[[], bool], otherwise: str) -> None:
-        deadline = time.monotonic() + LATEST
+    def _wait_until(self, reached: Callable[[], bool], problem: str) -> None:
+        deadline = time.monotonic() + TIMEOUT
         while not reached():
             if time.monotonic() > deadline:
-                raise DemoFailed(f"{otherwise} within {LATEST:.0f} s")
+                raise DemoFailed(f"{problem} after {TIMEOUT:.0f} s")
             self._step()
 
     def _acknowledged(self, sizes: dict[Key, int]) -> bool:
@@ -185,13 +185,12 @@ class Story:
         self._screen.write()
         self._screen.write(
             f"{lines:,} lines in {messages:,} messages; {lines / wrote:,.0f} lines/s for {wrote:.0f} s; "
-            f"after the last line everything was acknowledged within {times.acknowledged - times.stopped:.1f} s "
-            f"and landed within {times.landed - times.stopped:.1f} s."
+            f"{times.acknowledged - times.stopped:.1f} s from the last line to the last acknowledgement, "
+            f"{times.landed - times.stopped:.1f} s until all lines have landed."
         )
 
     def _keep_running(self) -> None:
-        """Start a slow writer, so that there is something to look at, and the page on which people do; and write a
-        script that ends everything."""
+        """Start a slow writer and the search page, and write the scripts to query and to stop."""
         self._programs.start("writer", self._site.writer_command(20.0, 0, 0.0, "--flush"))
         self._programs.start("search", self._site.search_command())
         announced = self._site.log_of("search")

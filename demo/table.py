@@ -41,24 +41,24 @@ class Answer(NamedTuple):
 
 
 class TableReader:
-    """The table of a demo, read anew by each query."""
+    """The table of a demo; each query reads its latest version."""
 
     def __init__(self, site: Site) -> None:
         self._path = str(site.table)
 
     def query(self, text: str) -> Answer:
         """Answer a query in DuckDB's SQL, in which the table is named `lines`."""
-        import duckdb  # a module that keeps it makes it report leaks when Python ends
+        import duckdb  # not at the top of the module: DuckDB would report leaks when Python exits
 
         with duckdb.connect() as database:
             database.register("lines", DeltaTable(self._path).to_pyarrow_dataset())
             answer = database.sql(text)
             columns = tuple(answer.columns)
-            # By Arrow: DuckDB itself makes a time of Python's only with pytz.
+            # Through Arrow: DuckDB's own conversion to Python's datetime needs pytz.
             return Answer(columns, list(zip(*(column.to_pylist() for column in answer.to_arrow_table()), strict=True)))
 
     def messages(self, count_to: dict[int, int]) -> list[Arrived]:
-        """Return each row from before these offsets of the topic."""
+        """Return the rows before these offsets of the topic."""
         return [
             Arrived((device, inode), offset, length, message)
             for device, inode, offset, length, message, partition, kafka_offset in self.query(MESSAGES).rows
@@ -66,7 +66,7 @@ class TableReader:
         ]
 
     def rows(self) -> Answer:
-        """Return for each file one message of one line and one of several, an error if possible."""
+        """Return one single-line and one multiline message of each file, preferably errors."""
         return self.query(ROWS)
 
     def aggregate(self) -> Answer:

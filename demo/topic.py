@@ -24,7 +24,7 @@ class PartitionMessages:
 
 
 class TopicReader:
-    """A consumer of all partitions from their first record on. To be closed."""
+    """A consumer of all partitions from the beginning. Must be closed."""
 
     def __init__(self, bootstrap: str, name: str, partitions: int) -> None:
         self.name = name
@@ -34,16 +34,16 @@ class TopicReader:
         self._consumer.assign([TopicPartition(name, number, 0) for number in self.partitions])
 
     def read(self, timeout: float = 0.0) -> int:
-        """Read new records, and return how many. Raises KafkaException."""
+        """Read new records, and return their number. Raises KafkaException."""
         records = self._consumer.consume(AT_ONCE, timeout)
         for record in records:
             if (error := record.error()) is not None:
                 raise KafkaException(error)
             number, value = record.partition(), record.value()
-            assert number is not None  # only a message that was not sent yet has none
+            assert number is not None  # None only in unsent messages
             assert value is not None
             partition = self.partitions[number]
-            # Offsets have no gaps: a producer without transactions writes nothing else into the partition.
+            # Offsets have no gaps: without transactions there are no control records.
             assert record.offset() == len(partition.messages)
             partition.add(parse(orjson.loads(value)))
         return len(records)
@@ -62,7 +62,7 @@ class TopicReader:
         }
 
     def lines(self, count_to: dict[int, int]) -> int:
-        """Return how many lines lie before these offsets, as far as they were read here."""
+        """Return the number of read lines before these offsets."""
         return sum(
             partition.lines_upto[min(count_to.get(number, 0), len(partition.messages))]
             for number, partition in self.partitions.items()

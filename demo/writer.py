@@ -1,8 +1,8 @@
-"""A program that writes a log, the demo's live source: it rotates its own file by renaming, as logrotate does.
+"""The demo's live source: a program that writes a log and rotates it by renaming, as logrotate does.
 
     python -m demo.writer FILE --rate 5000 --rotations 2 --every 6 [--flush]
 
-Ends on SIGTERM after it has flushed its buffer. A process of its own, as programs that log are.
+Exits on SIGTERM after flushing its buffer.
 """
 
 import argparse
@@ -13,14 +13,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
 
-# A program keeps writing to the renamed file until it is signalled to open the new one.
-LATE = 0.2
+# Seconds for which it keeps writing to the renamed file, as programs do until the signal to reopen.
+REOPEN_DELAY = 0.2
 TICK = 0.02
 CUSTOMERS = ("Zoë Müller", "Ana Souza", "王小明", "O'Brien", "Łukasz Żak")
 
 
 def line(number: int, now: datetime, dice: random.Random) -> str:
-    """Return a line of about 130 bytes; now and then an empty one, or one that ends as on Windows."""
+    """Return a line of about 130 bytes; sometimes empty, or with a line end of Windows."""
     if number % 997 == 0:
         return "\n"
     level = "ERROR" if dice.random() < 0.01 else "WARN" if dice.random() < 0.05 else "INFO"
@@ -71,7 +71,7 @@ class LogWriter:
         self._file.close()
 
     def _open(self) -> TextIO:
-        # A small buffer that is not cut at lines: the reader sees half lines, as it does with real programs.
+        # A small buffer, not aligned to lines: the reader sees partial lines, as with real programs.
         return self._path.open("a", buffering=8192, encoding="utf-8", newline="")
 
 
@@ -80,24 +80,24 @@ def run(writer: LogWriter, rotations: int, every: float) -> None:
     stopped: list[int] = []
     signal.signal(signal.SIGTERM, lambda number, frame: stopped.append(number))
     started = time.monotonic()
-    moments = [(every * (n + 1) + late, n, late) for n in range(rotations) for late in (0.0, LATE)]
+    moments = [(every * (n + 1) + delay, n, delay) for n in range(rotations) for delay in (0.0, REOPEN_DELAY)]
     while not stopped:
         elapsed = time.monotonic() - started
         writer.write(elapsed)
         while moments and elapsed >= moments[0][0]:
-            _, _, late = moments.pop(0)
-            writer.reopen() if late else writer.rename()
+            _, _, delay = moments.pop(0)
+            writer.reopen() if delay else writer.rename()
         time.sleep(TICK)
     writer.close()
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Writes a log that rotates by renaming.")
+    parser = argparse.ArgumentParser(description="Write a log that rotates by renaming.")
     parser.add_argument("path", type=Path)
-    parser.add_argument("--rate", type=float, default=5000, help="lines a second")
+    parser.add_argument("--rate", type=float, default=5000, help="lines per second")
     parser.add_argument("--rotations", type=int, default=2)
     parser.add_argument("--every", type=float, default=6, help="seconds between rotations")
-    parser.add_argument("--flush", action="store_true", help="write each line at once, as programs with few lines do")
+    parser.add_argument("--flush", action="store_true", help="write each line immediately, as slow programs do")
     options = parser.parse_args()
     writer = LogWriter(options.path, options.rate, random.Random(1), options.flush)
     run(writer, options.rotations, options.every)

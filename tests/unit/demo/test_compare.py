@@ -52,8 +52,8 @@ def test_a_line_in_place_of_another_is_a_difference_although_the_counts_agree() 
     arrived_lines = compared("a b", "a c")
     assert not arrived_lines.equal
     assert arrived_lines.differences() == [
-        "app.log: 1 lines missing in Delta, as 'b'",
-        "app.log: 1 lines too many in Delta, as 'c'",
+        "app.log: 1 lines missing in Delta, for example 'b'",
+        "app.log: 1 lines too many in Delta, for example 'c'",
     ]
 
 

@@ -18,5 +18,5 @@ def test_the_class_path_of_the_broker_has_its_jars_and_the_scala_library_of_spar
 
 
 def test_without_the_jars_of_the_broker_the_error_names_the_command_that_fetches_them(tmp_path: Path) -> None:
-    with pytest.raises(JarsMissing, match="run script/bootstrap"):
+    with pytest.raises(JarsMissing, match=r"Run script/bootstrap\."):
         broker_class_path(tmp_path)

@@ -101,14 +101,14 @@ def test_a_program_that_ends_by_itself_is_reported_with_its_output(tmp_path: Pat
     programs = Programs(Site(tmp_path), outlive=False)
     programs.start("sink", ["sh", "-c", "echo no such table; exit 4"])
     os.waitid(os.P_PID, programs.pids[0], os.WEXITED | os.WNOWAIT)
-    with pytest.raises(DemoFailed, match=r"(?s)the sink ended by itself with status 4.*no such table"):
+    with pytest.raises(DemoFailed, match=r"(?s)the sink exited unexpectedly with status 4.*no such table"):
         programs.check()
 
 
 def test_a_program_that_does_not_stop_cleanly_is_a_failure(tmp_path: Path) -> None:
     programs = Programs(Site(tmp_path), outlive=False)
     programs.start("shipper", FOREVER)
-    with pytest.raises(DemoFailed, match="ended with status -15 after SIGTERM"):
+    with pytest.raises(DemoFailed, match="exited with status -15 after SIGTERM"):
         programs.end("shipper")
 
 

@@ -1,20 +1,20 @@
-"""`script/bench`: everything side by side in one run; the contenders take turns, so that noise affects all of them.
+"""`script/bench`: compares programs in one run, in turns, so that noise affects all of them.
 
-script/bench           one file: how fast, for how much; --svg FILE draws a picture of that
-script/bench --quiet   some lines a second, and none: what an agent costs, how late a line is; --svg FILE as well
-script/bench --shapes  what readers and processors cost, beside the plain path
-script/bench --scale   ten thousand files, a registry of 500,000 entries, a small file beside a big one
-script/bench --kills   how many lines arrive twice after a kill -9
-script/bench --delivery  at_least_once and exactly_once side by side: how fast, how late
-script/bench --http    what http.enabled costs
-script/bench --queue   the queue in memory and the one on disk side by side
-script/bench --inputs  each input that is not files, beside rsyslog: how fast, at which cost, what is dropped
-script/bench --outage  the broker away, and every input at full speed: memory, and whether all arrives afterwards
-script/bench --churn   a thousand pods on a node, of which five hundred a minute end
-script/bench --many    100,000 files, and files that are all renamed, all removed, or come and go (bench/many.py)
-script/bench --sink    Kafka to Delta: the sink beside the barest job, what each part costs, how late a row is visible
-script/bench --month   a month of commits and maintenance in minutes: what grows
-script/bench --search  how soon `spark-sink search` finds a line in a day of rows
+script/bench           one file: rate, CPU, memory; --svg FILE draws a picture
+script/bench --quiet   low rates and idle agents: CPU, memory, delay of lines; --svg FILE draws a picture
+script/bench --shapes  cost of readers and processors, compared with plain lines
+script/bench --scale   10,000 files, a registry of 500,000 entries, a small file with a big one
+script/bench --kills   repeated lines after a kill -9
+script/bench --delivery  at_least_once and exactly_once: rate, delay
+script/bench --http    cost of http.enabled
+script/bench --queue   the queue in memory and on disk
+script/bench --inputs  each input except files, compared with rsyslog: rate, CPU, dropped datagrams
+script/bench --outage  no broker, with every input at full speed: memory, and missing events afterwards
+script/bench --churn   a node with 1,000 pods, 500 of which end per minute
+script/bench --many    100,000 files; files that are all renamed, all removed, or short-lived (bench/many.py)
+script/bench --sink    Kafka to Delta: the sink compared with a minimal job, cost of its parts, delay of rows
+script/bench --month   growth in a month of commits and maintenance, simulated in minutes
+script/bench --search  time until `spark-sink search` finds a line in a day of rows
 """
 
 import argparse
@@ -48,7 +48,7 @@ def main() -> None:
     parser = _parser()
     options = parser.parse_args()
     if options.svg and (options.scale or options.shapes is not None or options.sink is not None):
-        parser.error("--svg draws the figures of one file: leave out --shapes, --scale and --sink")
+        parser.error("--svg draws the figures of one file. Remove --shapes, --scale and --sink.")
     if options.search:
         report("\n\n".join(sink_search.tables(options.rows, options.rounds)))
         return
@@ -92,7 +92,7 @@ def _of_the_shipper(options: argparse.Namespace, runs: Runs) -> list[str]:
     report(
         "measured: "
         + ", ".join(contender.name for contender in contenders)
-        + " (of Debian's packages: rsyslog-kafka, kcat)"
+        + " (more with Debian's packages rsyslog-kafka and kcat)"
     )
     throughput.warm_up(runs, next(contender for contender in contenders if contender.name == "floor"), options.lines)
     if options.shapes is not None:
@@ -116,7 +116,7 @@ def _of_the_shipper(options: argparse.Namespace, runs: Runs) -> list[str]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="script/bench", description="Measures the figures of docs/explained/figures.md."
+        prog="script/bench", description="Measure the figures of docs/explained/figures.md."
     )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--lines", type=int, default=LINES)
@@ -124,42 +124,42 @@ def _parser() -> argparse.ArgumentParser:
         "--quiet",
         nargs="*",
         metavar="WORD",
-        help="some lines a second, and none: those with a word in their title, or all",
+        help="low rates and idle agents: tables with a WORD in the title (default: all)",
     )
-    parser.add_argument("--seconds", type=float, default=12.0, help="of following, for each rate")
-    parser.add_argument("--idle", type=float, default=30.0, metavar="SECONDS", help="how long nothing is written")
-    parser.add_argument("--beside", type=Path, metavar="CHECKOUT", help="measure the shipper of another commit, too")
+    parser.add_argument("--seconds", type=float, default=12.0, help="duration of each rate")
+    parser.add_argument("--idle", type=float, default=30.0, metavar="SECONDS", help="duration of idle measurements")
+    parser.add_argument("--beside", type=Path, metavar="CHECKOUT", help="also measure the shipper of another checkout")
     parser.add_argument("--svg", type=Path, metavar="FILE", help="write a picture of the figures")
     parser.add_argument(
-        "--shapes", nargs="*", metavar="WORD", help="messages of other shapes: those with a word in their name, or all"
+        "--shapes", nargs="*", metavar="WORD", help="other messages: those with a WORD in the name (default: all)"
     )
-    parser.add_argument("--kills", action="store_true", help="kill the shipper, start it again, count the repeats")
-    parser.add_argument("--delivery", action="store_true", help="at_least_once and exactly_once side by side")
-    parser.add_argument("--queue", action="store_true", help="the queue in memory and the one on disk side by side")
-    parser.add_argument("--http", action="store_true", help="what http.enabled costs")
+    parser.add_argument("--kills", action="store_true", help="kill and restart the shipper, and count repeated lines")
+    parser.add_argument("--delivery", action="store_true", help="compare at_least_once and exactly_once")
+    parser.add_argument("--queue", action="store_true", help="compare the queue in memory and on disk")
+    parser.add_argument("--http", action="store_true", help="measure the cost of http.enabled")
     parser.add_argument(
-        "--inputs", nargs="*", metavar="WORD", help="inputs that are not files: those with a word in their name, or all"
+        "--inputs", nargs="*", metavar="WORD", help="inputs except files: those with a WORD in the name (default: all)"
     )
     parser.add_argument(
-        "--outage", type=float, nargs="?", const=600.0, metavar="SECONDS", help="the broker away for so long"
+        "--outage", type=float, nargs="?", const=600.0, metavar="SECONDS", help="duration of an outage of the broker"
     )
     sizes = parser.add_argument_group("--scale")
-    sizes.add_argument("--scale", action="store_true", help="many files, many entries, a big file beside a small one")
+    sizes.add_argument("--scale", action="store_true", help="many files, many entries, a small file with a big one")
     sizes.add_argument("--only", choices=scale.PARTS, nargs="+", default=scale.PARTS, help="parts of --scale")
     sizes.add_argument("--files", type=int, default=10_000)
     sizes.add_argument(
-        "--inactive", type=parse_duration, default=20.0, help="close.on_state_change.inactive where files get closed"
+        "--inactive", type=parse_duration, default=20.0, help="close.on_state_change.inactive of closed files"
     )
-    sizes.add_argument("--entries", type=int, default=500_000, help="of the large registry")
-    sizes.add_argument("--big", type=parse_size, default=2 * 1024**3, help="size of the big file, as 10GiB")
+    sizes.add_argument("--entries", type=int, default=500_000, help="entries in the large registry")
+    sizes.add_argument("--big", type=parse_size, default=2 * 1024**3, help="size of the big file, such as 10GiB")
     _add_crowds(parser)
     landing = parser.add_argument_group("--sink")
-    landing.add_argument("--sink", choices=sink.PARTS, nargs="*", help="Kafka to Delta, or parts of that")
+    landing.add_argument("--sink", choices=sink.PARTS, nargs="*", help="Kafka to Delta: parts (default: all)")
     landing.add_argument("--records", type=int, default=3_000_000)
-    landing.add_argument("--produce", type=float, default=60.0, metavar="SECONDS", help="how long delays are measured")
+    landing.add_argument("--produce", type=float, default=60.0, metavar="SECONDS", help="duration of delay runs")
     passing = parser.add_argument_group("--month")
-    passing.add_argument("--month", type=int, nargs="?", const=30, metavar="DAYS", help="of a sink; needs no broker")
-    passing.add_argument("--every", type=parse_duration, default=120.0, help="from one batch to the next")
+    passing.add_argument("--month", type=int, nargs="?", const=30, metavar="DAYS", help="days; needs no broker")
+    passing.add_argument("--every", type=parse_duration, default=120.0, help="interval of batches")
     searching = parser.add_argument_group("--search")
     searching.add_argument("--search", action="store_true", help="spark-sink search in a day of rows; needs no broker")
     searching.add_argument("--rows", type=int, default=20_000_000)
@@ -174,14 +174,14 @@ def _add_crowds(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const=60.0,
         metavar="SECONDS",
-        help="pods that come and go, for so long; needs no broker",
+        help="duration of the churn of pods; needs no broker",
     )
     churning.add_argument("--pods", type=int, default=1000)
-    churning.add_argument("--ended", type=float, default=500.0, metavar="PODS", help="that end a minute")
+    churning.add_argument("--ended", type=float, default=500.0, metavar="PODS", help="pods that end per minute")
     crowds = parser.add_argument_group("--many")
-    crowds.add_argument("--many", choices=many.SHAPES, nargs="*", help="very many files, or short-lived ones")
-    crowds.add_argument("--waiting", type=int, default=100_000, metavar="FILES", help="that wait to be opened")
-    crowds.add_argument("--opened", type=int, default=5000, metavar="FILES", help="that are renamed or removed")
+    crowds.add_argument("--many", choices=many.SHAPES, nargs="*", help="many files, or short-lived files")
+    crowds.add_argument("--waiting", type=int, default=100_000, metavar="FILES", help="files that wait to be opened")
+    crowds.add_argument("--opened", type=int, default=5000, metavar="FILES", help="files that are renamed or removed")
 
 
 if __name__ == "__main__":

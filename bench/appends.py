@@ -1,7 +1,6 @@
-"""Single lines that are appended to files at an even rate, by a process of its own: how late each is readable, and what
-that costs.
+"""Single lines, appended to files at an even rate by a separate process: their delay, and the cost.
 
-    python -m bench.appends RATE COUNT PATH...      what that process does, to the files in turn
+python -m bench.appends RATE COUNT PATH...      appends lines to the files in turn
 """
 
 import re
@@ -31,22 +30,22 @@ class Delays:
 
     p50: float
     p99: float
-    longest: float
+    maximum: float
 
     @classmethod
     def of(cls, delays: Sequence[float]) -> Self:
-        """Return the figures of the delays. Raises ValueError when there are none."""
+        """Return the figures of the delays. Raises ValueError if there are none."""
         if not delays:
-            raise ValueError("no line came")
+            raise ValueError("no line arrived")
         ordered = sorted(delays)
         return cls(ordered[len(ordered) // 2], ordered[ceil(len(ordered) * 0.99) - 1], ordered[-1])
 
 
 @dataclass(frozen=True, slots=True)
 class Appended:
-    """`delays`: from a line's write to the consumer; `last`: from the last write until all lines had come, in seconds.
-    `core`: share of one core from the first write until then; `cpu_us`: microseconds of processor time a line;
-    `memory_mb`: resident in the end."""
+    """`delays`: from the write of a line to its arrival; `last`: from the last write to the last arrival, in seconds.
+    `core`: share of one core from the first write to the last arrival; `cpu_us`: CPU microseconds per line;
+    `memory_mb`: resident memory at the end."""
 
     delays: Delays
     last: float
@@ -56,7 +55,7 @@ class Appended:
 
     @classmethod
     def of(cls, lines: Sequence[tuple[float, float]], cpu: float, memory_mb: float) -> Self:
-        """Return the figures of lines by when each was written and when it came; `cpu`: CPU seconds of the agent."""
+        """Return the figures of lines by their times of writing and arrival; `cpu`: CPU seconds of the agent."""
         written, arrived = zip(*lines, strict=True)
         delays = Delays.of([after - before for before, after in lines])
         end = max(arrived)
@@ -73,13 +72,13 @@ def append(path: Path) -> None:
 
 
 def stamp_of(value: bytes) -> float | None:
-    """Return when a record's line was written, or None if it is not a stamped one."""
+    """Return the time at which a record's line was written, or None if it has no stamp."""
     match = STAMP.search(value)
     return float(match[1]) if match else None
 
 
 def at_rate(rate: float) -> Iterator[None]:
-    """Yield `rate` times a second, in small bursts where that is too often to sleep in between."""
+    """Yield `rate` times per second, in small bursts if the interval is too short to sleep."""
     started, number = time.monotonic(), 0
     while True:
         wait = started + number / rate - time.monotonic()
@@ -90,7 +89,7 @@ def at_rate(rate: float) -> Iterator[None]:
 
 
 def write_lines(paths: Sequence[Path], rate: float, count: int) -> None:
-    """Append to the files in turn, with one write for each line, as programs log."""
+    """Append to the files in turn, with one write per line, as programs log."""
     with ExitStack() as stack:
         files = cycle([stack.enter_context(path.open("ab", buffering=0)) for path in paths])
         for _, _, file in zip(range(count), at_rate(rate), files, strict=False):
@@ -98,7 +97,7 @@ def write_lines(paths: Sequence[Path], rate: float, count: int) -> None:
 
 
 def appended(child: Child, job: ShippingJob, paths: Sequence[Path], rate: float, count: int) -> Appended:
-    """Append `count` lines to `paths` in turn. Raises RuntimeError when some do not arrive."""
+    """Append `count` lines to `paths` in turn. Raises RuntimeError if lines are missing."""
     lines: list[tuple[float, float]] = []
     arriving = follow(job.bootstrap, job.topic)
     next(arriving)
@@ -114,7 +113,7 @@ def appended(child: Child, job: ShippingJob, paths: Sequence[Path], rate: float,
             if time.monotonic() > deadline:
                 break
     child.check()
-    raise RuntimeError(f"only {len(lines)} of {count} appended lines came")
+    raise RuntimeError(f"only {len(lines)} of {count} appended lines arrived")
 
 
 if __name__ == "__main__":

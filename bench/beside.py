@@ -1,7 +1,7 @@
 """The delay of a small file's lines, one every 100 ms, while a big file is read.
 
-The delay ends when the broker appends the record, by the broker's stamp in whole milliseconds. So the consumer, which
-would take a core for the big file's records, can read them afterwards.
+The delay ends with the broker's timestamp of the record (LogAppendTime, in milliseconds). So the consumer, which would
+take a core for the big file's records, can read them afterwards.
 """
 
 import os
@@ -53,7 +53,7 @@ def measure(contender: Contender, runs: Runs, big: Big | None, partitions: int, 
         wait_for(job.bootstrap, job.topic, 1, child.check, partitions=partitions)
         if big is not None:
             os.link(big.path, directory / "big.tmp")
-            (directory / "big.tmp").rename(directory / "big.log")  # rsyslog overlooks a link that is made in place
+            (directory / "big.tmp").rename(directory / "big.log")  # rsyslog misses a link that is created in place
         deadline = time.monotonic() + (MAX_SECONDS if big else seconds)
         written = 0
         while time.monotonic() < deadline and (not big or readable(consumer, job.topic, partitions) < job.count):
@@ -68,13 +68,13 @@ def measure(contender: Contender, runs: Runs, big: Big | None, partitions: int, 
 
 
 def _delays(consumer: Consumer, topic: str, partitions: int, count: int) -> list[float]:
-    """Return the times from a line's stamp to its record's. The first is that of the shipper's start."""
+    """Return the times from the stamp of each line to that of its record. The first includes the shipper's start."""
     consumer.assign([TopicPartition(topic, part, 0) for part in range(partitions)])
     stamps: list[tuple[float, float]] = []
     while count > 0:
         messages = consumer.consume(10_000, timeout=10.0)
         if not messages:
-            raise RuntimeError(f"{count} records of {topic} cannot be read")
+            raise RuntimeError(f"cannot read {count} records of {topic}")
         for message in messages:
             written = stamp_of(message.value() or b"")
             if written is not None:

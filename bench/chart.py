@@ -2,7 +2,7 @@
 
     python -m bench.chart docs/explained/figures.md docs/explained/figures.svg      from the tables of a page
 
-Each table becomes a row of panels, each of its columns a panel. The same tables always give the same picture.
+Each table is a row of panels, each column a panel. Equal tables give equal pictures.
 """
 
 import re
@@ -14,22 +14,21 @@ from xml.sax.saxutils import escape
 
 from bench.table import PrintedTable, parse
 
-PANELS = 3  # in a row of the picture, from as many columns of the table
+PANELS = 3  # per row: the first columns of the table
 PANEL_WIDTH = 330
 LABEL_WIDTH = 132
-BAR_WIDTH = 130  # of the longest bar, its spread included
+BAR_WIDTH = 130  # maximum, including the spread
 BAR_HEIGHT = 15
 LINE_HEIGHT = 24
-HEAD_HEIGHT = 58  # of a row: the title of its table, and that of the panel
+HEAD_HEIGHT = 58  # of a row: the titles of its table and panels
 MARGIN = 16
 
-# The first column of figures by which a table is known to be one of the picture, and the columns where more is better.
-DRAWN = ("k events/s", "% of a core")
-MORE_IS_BETTER = ("k events/s",)
+DRAWN = ("k events/s", "% of a core")  # the first columns of the tables to draw
+HIGHER_IS_BETTER = ("k events/s",)
 OURS = "shipper"
 FLOOR = ("floor", "librdkafka alone")
-FLOOR_IS = "the same records handed to Kafka's client library, without reading files or saving positions"
-RIVALS = ("Filebeat", "Fluent Bit")  # whose absence is said
+FLOOR_IS = "the same records sent by Kafka's client library, without reading files or saving positions"
+RIVALS = ("Filebeat", "Fluent Bit")  # listed as not measured if they are missing
 
 OUR_COLOUR = "#1565c0"
 OTHER_COLOUR = "#a9b4c0"
@@ -41,27 +40,27 @@ CELL = re.compile(r"([\d.]+) \(([\d.]+)-([\d.]+)\)")
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A cell of a table: the median of the runs, the smallest and the largest."""
+    """A cell of a table: median, minimum and maximum of the runs."""
 
     median: float
-    smallest: float
-    largest: float
+    minimum: float
+    maximum: float
     text: str
 
 
 def figure(cell: str) -> Figure:
     """Parse a cell. Raises ValueError if the cell is not a median with its spread."""
     if (match := CELL.fullmatch(cell)) is None:
-        raise ValueError(f"{cell!r} is not a median with the smallest and the largest in brackets, as 3.2 (3.0-4.1)")
-    median, smallest, largest = map(float, match.groups())
-    return Figure(median, smallest, largest, match[1])
+        raise ValueError(f"{cell!r} is not a median with minimum and maximum, such as 3.2 (3.0-4.1)")
+    median, minimum, maximum = map(float, match.groups())
+    return Figure(median, minimum, maximum, match[1])
 
 
 def picture(text: str) -> str:
-    """Return the SVG of all tables in a text that begin with a column of DRAWN. Raises ValueError if none does."""
+    """Return the SVG of the tables in a text whose first column is one of DRAWN. Raises ValueError if none is."""
     tables = [table for table in parse(text) if table.columns[:1] and table.columns[0] in DRAWN]
     if not tables:
-        raise ValueError(f"there is no table whose first column is {' or '.join(DRAWN)}")
+        raise ValueError(f"no table with the first column {' or '.join(DRAWN)}")
     elements: list[str] = []
     top = MARGIN
     for table in tables:
@@ -83,11 +82,11 @@ def picture(text: str) -> str:
 
 
 def _notes(names: set[str]) -> Iterator[str]:
-    """Yield what the names of the rows do not show: what the floor is, and who is not among them."""
+    """Yield the explanation of the floor, and the missing rivals."""
     if floors := [name for name in FLOOR if name in names]:
         yield f"{', '.join(floors)}: {FLOOR_IS}"
     if missing := [rival for rival in RIVALS if not any(name.startswith(rival) for name in names)]:
-        yield f"Not in these runs, because the machine did not have them: {', '.join(missing)}"
+        yield f"Not measured, because they are not installed: {', '.join(missing)}"
 
 
 def _row(table: PrintedTable, top: int) -> Iterator[str]:
@@ -98,9 +97,9 @@ def _row(table: PrintedTable, top: int) -> Iterator[str]:
 
 
 def _panel(column: str, cells: Sequence[tuple[str, Figure]], left: int, top: int) -> Iterator[str]:
-    better = "more" if column in MORE_IS_BETTER else "less"
+    better = "higher" if column in HIGHER_IS_BETTER else "lower"
     yield _text(left, top, f"{column} ({better} is better)", colour=QUIET_COLOUR)
-    scale = BAR_WIDTH / max(value.largest for _, value in cells)
+    scale = BAR_WIDTH / max(value.maximum for _, value in cells)
     for line, (name, value) in enumerate(cells):
         yield from _bar(name, value, scale, (left, top + 12 + line * LINE_HEIGHT))
 
@@ -113,7 +112,7 @@ def _bar(name: str, value: Figure, scale: float, corner: tuple[int, int]) -> Ite
     colour = OUR_COLOUR if ours else OTHER_COLOUR
     width = value.median * scale
     yield f'<rect x="{start}" y="{top}" width="{width:.1f}" height="{BAR_HEIGHT}" fill="{colour}"/>'
-    low, high = start + value.smallest * scale, start + value.largest * scale
+    low, high = start + value.minimum * scale, start + value.maximum * scale
     yield f'<path d="M{low:.1f} {middle}H{high:.1f}" stroke="{TEXT_COLOUR}" stroke-width="2"/>'
     yield _text(round(max(high, start + width)) + 6, top + 12, value.text)
 

@@ -1,6 +1,6 @@
-"""Very many pods on a node that come and go: what the agent costs that has an input for each, `script/bench --churn`.
+"""The churn of many pods on a node, with an input for each: cost of the agent, `script/bench --churn`.
 
-Beside it the same pods without an end, so that the difference is the cost of the churn.
+Compared with the same pods without an end, so that the difference is the cost of the churn.
 """
 
 import json
@@ -24,9 +24,9 @@ from demo.process import SHIPPER_PROGRAM
 from log_shipper.runtime.http import UnixSocket
 from log_shipper.runtime.monitor.client import get
 
-SETTLE = 10.0  # seconds: the first files are open, and read to their end
-PATIENCE = 120.0  # seconds, for all lines to arrive
-LOOK_EVERY = 0.5
+SETTLE = 10.0  # seconds until the first files are read to their end
+TIMEOUT = 120.0  # seconds until all lines have arrived
+POLL_INTERVAL = 0.5
 
 AIMS = {"lines missing": "0", "lines repeated": "0"}
 
@@ -50,25 +50,25 @@ logging.format: text
 
 @dataclass(frozen=True, slots=True)
 class Churn:
-    """What an agent did and cost while pods came and went."""
+    """Work and cost of an agent during the churn."""
 
     core: float  # share of one
     memory_mb: float
     peak_mb: float
-    events: float  # of pods, a minute
-    inputs: int  # that run at the end
-    descriptors: int  # and are open
+    events: float  # of pods, per minute
+    inputs: int  # running at the end
+    descriptors: int  # open at the end
     lines: int
     missing: int
     repeated: int
 
 
 def table(directory: Path, rounds: int, pods: int, ended_a_minute: float, seconds: float) -> str:
-    """Return the table. Raises RuntimeError when the agent or the pods fail."""
+    """Return the table. Raises RuntimeError if the agent or the pods fail."""
     sheet = Sheet(AIMS)
     for number in range(rounds):
         report(f"round {number + 1}")
-        for name, ended in (("no pod ends", 0.0), (f"{ended_a_minute:.0f} end a minute", ended_a_minute)):
+        for name, ended in (("no pod ends", 0.0), (f"{ended_a_minute:.0f} end per minute", ended_a_minute)):
             churn = measure(directory / f"{number}-{ended:.0f}", pods, ended, seconds)
             report(f"{name}: {churn}")
             _add(sheet, name, churn)
@@ -78,8 +78,8 @@ def table(directory: Path, rounds: int, pods: int, ended_a_minute: float, second
 def _add(sheet: Sheet, name: str, churn: Churn) -> None:
     sheet.add("% of a core", name, churn.core * 100, ".1f")
     sheet.add("memory MB, at the end", name, churn.memory_mb, ".0f")
-    sheet.add("memory MB, at most", name, churn.peak_mb, ".0f")
-    sheet.add("watch events a minute", name, churn.events, ".0f")
+    sheet.add("memory MB, maximum", name, churn.peak_mb, ".0f")
+    sheet.add("watch events per minute", name, churn.events, ".0f")
     sheet.add("inputs at the end", name, churn.inputs, ".0f")
     sheet.add("descriptors at the end", name, churn.descriptors, ".0f")
     sheet.add("lines", name, churn.lines, ".0f")
@@ -88,7 +88,7 @@ def _add(sheet: Sheet, name: str, churn: Churn) -> None:
 
 
 def measure(directory: Path, pods: int, ended_a_minute: float, seconds: float) -> Churn:
-    """Start pods and an agent, and measure while so many pods end a minute."""
+    """Start pods and an agent, and measure while `ended_a_minute` pods end per minute."""
     directory.mkdir()
     with closing(NodeProcess(directory, pods)) as node:
         child = Child(_command(directory), directory / "output.log")
@@ -110,7 +110,7 @@ def measure(directory: Path, pods: int, ended_a_minute: float, seconds: float) -
 
 
 def differences(messages: Iterable[str], count: int) -> tuple[int, int]:
-    """Return how many of the first lines of `bench.data` are missing, and how many are there a second time."""
+    """Return the numbers of missing and of repeated lines among the first `count` lines of `bench.data`."""
     arrived = Counter(messages)
     missing = sum(line(number) not in arrived for number in range(count))
     return missing, arrived.total() - len(arrived)
@@ -135,7 +135,7 @@ class NodeProcess:
         assert self._process.stdout is not None
         answer = self._process.stdout.readline()
         if not answer:
-            raise RuntimeError("the process with the pods has failed, see above")
+            raise RuntimeError("bench.pods failed, see above")
         return NodeProgress(**json.loads(answer))
 
     def close(self) -> None:
@@ -150,11 +150,11 @@ def _command(directory: Path) -> list[str]:
 
 
 def _await_lines(path: Path, count: int, child: Child) -> None:
-    """Wait until so many lines are there, or no more come."""
-    deadline = time.monotonic() + PATIENCE
+    """Wait until `count` lines have arrived, at most TIMEOUT seconds."""
+    deadline = time.monotonic() + TIMEOUT
     while time.monotonic() < deadline and (not path.exists() or path.read_bytes().count(b"\n") < count):
         child.check()
-        time.sleep(LOOK_EVERY)
+        time.sleep(POLL_INTERVAL)
 
 
 def _metric(directory: Path, name: str) -> int:

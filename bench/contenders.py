@@ -1,5 +1,5 @@
-"""The programs that are measured side by side: each ships one file to one topic with acks=all and lz4, and remembers
-its positions. The rest of a configuration is the program's default."""
+"""The measured programs: each ships one file to one topic with acks=all and lz4, and saves positions. Other options
+have the program's defaults."""
 
 import os
 import re
@@ -15,9 +15,9 @@ from demo.process import SHIPPER_PROGRAM
 
 @dataclass(frozen=True, slots=True)
 class ShippingJob:
-    """One run: `log` is the file to ship, or a pattern of files; `directory` is empty and the contender's own.
-    `inactive`: seconds after which the shipper closes a quiet file (its default). `options` of the shipper's input and
-    its `processors` are in YAML's flow style."""
+    """One run. `log`: the file to ship, or a pattern of files; `directory`: an empty one for the contender; `inactive`:
+    seconds after which the shipper closes an inactive file (its default); `options` of the shipper's input and its
+    `processors`: in YAML's flow style."""
 
     bootstrap: str
     topic: str
@@ -31,8 +31,8 @@ class ShippingJob:
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """`exits`: it ends by itself; others are stopped when all records are readable. `follows`: it can tail a file.
-    `closes`: it closes files that are quiet."""
+    """`exits`: exits after the last record; others are stopped when all records are readable. `follows`: can tail a
+    file. `closes`: closes inactive files."""
 
     name: str
     command: Callable[[ShippingJob], list[str]]
@@ -43,8 +43,8 @@ class Contender:
 
 @dataclass(frozen=True, slots=True)
 class Rival:
-    """Another shipper: `programs` are its names on the PATH, `arguments` stand before the path of its configuration,
-    `module` is a file that it needs, as a pattern below /usr/lib."""
+    """Another shipper. `programs`: its names on the PATH; `arguments`: those before the path of its configuration;
+    `module`: a file that it needs, as a pattern below /usr/lib."""
 
     name: str
     programs: tuple[str, ...]
@@ -55,14 +55,14 @@ class Rival:
     module: str = ""
 
     def program(self, path: str) -> str | None:
-        """Return the program in the directories of `path`, or None if this machine does not have it."""
+        """Return the program in the directories of `path`, or None if it is not installed."""
         if self.module and not any(Path("/usr/lib").glob(self.module)):
             return None
         programs = (shutil.which(name, path=path) for name in self.programs)
         return next(filter(None, programs), None)
 
     def contender(self, program: str) -> Contender:
-        """Return the contender of this program, which has its version in its name."""
+        """Return the contender of this program, with its version in the name."""
         shown = subprocess.run([program, self.version], capture_output=True, check=True, text=True).stdout
         version = re.search(r"[0-9]+\.[0-9]+", shown)
 
@@ -121,7 +121,7 @@ pipeline:
       rdkafka.request.required.acks: -1
 """
 
-# Of what is sent, `raw` is the only encoding that has a record for each line.
+# `raw` is the only encoding with one record per line.
 OPEN_TELEMETRY = """\
 extensions:
   file_storage: {{directory: "{directory}"}}
@@ -178,7 +178,7 @@ def floor(job: ShippingJob) -> list[str]:
 
 
 def floor_at(rate: int) -> Contender:
-    """Return the floor that produces records at this rate, whatever is written to the log."""
+    """Return the floor that produces records at a rate, independent of the log."""
 
     def command(job: ShippingJob) -> list[str]:
         return [sys.executable, "-m", "bench.floor", job.bootstrap, job.topic, "--rate", str(rate)]
@@ -191,28 +191,28 @@ def kcat(job: ShippingJob) -> list[str]:
 
 
 def of_checkout(directory: Path) -> list[Contender]:
-    """Return the shipper of another checkout, run in the environment that its script/bootstrap has made."""
+    """Return the shipper of another checkout, run in the environment of its script/bootstrap."""
     program = directory / ".venv" / "bin" / "shipper"
     if not program.exists():
-        raise SystemExit(f"--beside: {program} does not exist; run {directory / 'script' / 'bootstrap'}")
+        raise SystemExit(f"--beside: {program} does not exist. Run {directory / 'script' / 'bootstrap'}.")
 
-    def there(command: Callable[[ShippingJob], list[str]]) -> Callable[[ShippingJob], list[str]]:
+    def with_program(command: Callable[[ShippingJob], list[str]]) -> Callable[[ShippingJob], list[str]]:
         return lambda job: [str(program), *command(job)[len(SHIPPER_PROGRAM) :]]
 
     return [
-        Contender(f"{directory.name} --once", there(shipper_once), exits=True, follows=False),
-        Contender(directory.name, there(shipper), exits=False, follows=True, closes=True),
+        Contender(f"{directory.name} --once", with_program(shipper_once), exits=True, follows=False),
+        Contender(directory.name, with_program(shipper), exits=False, follows=True, closes=True),
     ]
 
 
 def available() -> list[Contender]:
-    """Return the shipper, the floor, and the others that this machine has."""
+    """Return the shipper, the floor, and other installed agents."""
     contenders = [
         Contender("shipper --once", shipper_once, exits=True, follows=False),
         Contender("shipper", shipper, exits=False, follows=True, closes=True),
         Contender("floor", floor, exits=True, follows=False),
     ]
-    path = f"{os.environ['PATH']}:/usr/sbin"  # of rsyslog
+    path = f"{os.environ['PATH']}:/usr/sbin"  # has rsyslogd
     contenders += [rival.contender(program) for rival in RIVALS if (program := rival.program(path))]
     if shutil.which("kcat"):
         contenders.append(Contender("kcat -P -l", kcat, exits=True, follows=False))

@@ -1,4 +1,4 @@
-"""Very many small files: how soon they are shipped, what they cost while idle, how late a line is."""
+"""Many small files: time until all are shipped, cost while idle, delay of lines."""
 
 import random
 import time
@@ -16,15 +16,15 @@ from bench.topics import wait_for
 
 FILES_A_DIRECTORY = 100
 APPENDS = 100
-PAUSE = 0.05  # seconds between two appends
-CALM = 15.0  # long enough for a scan, a flush of the registry and the client's own timers
-STILL_OPEN = 40  # descriptors that a shipper has without any log file
-CLOSING = 120.0  # seconds beyond `inactive` until all files must be closed
+PAUSE = 0.05  # seconds between appends
+CALM = 15.0  # seconds for a scan, a flush of the registry and timers of the client
+STILL_OPEN = 40  # descriptors of a shipper without log files
+CLOSING = 120.0  # seconds after `inactive` to close all files
 
 
 @dataclass(frozen=True, slots=True)
 class IdleCost:
-    """The cost while nothing is written: share of one core, resident memory, threads."""
+    """The cost without new data: share of one core, resident memory, threads."""
 
     core: float
     memory_mb: float
@@ -33,7 +33,7 @@ class IdleCost:
 
 @dataclass(frozen=True, slots=True)
 class StartCost:
-    """The cost from the start until the last line is readable."""
+    """The cost from process start until the last line is readable."""
 
     seconds: float
     cpu_seconds: float
@@ -47,7 +47,7 @@ class Crowd:
 
 
 def write_files(directory: Path, count: int, lines: int) -> list[Path]:
-    """Write `count` files of `lines` lines, a hundred to a directory; `pattern` matches all of them."""
+    """Write `count` files of `lines` lines, a hundred per directory; `pattern` matches all of them."""
     paths = []
     for number in range(count):
         path = directory / f"{number // FILES_A_DIRECTORY:04d}" / f"{number:06d}.log"
@@ -84,9 +84,9 @@ def shipped(contender: Contender, job: ShippingJob) -> Iterator[Child]:
 
 
 def closed_files(contender: Contender, job: ShippingJob, inactive: float, seconds: float) -> Crowd:
-    """Measure a start on files that are shipped already, once they are closed for inactivity."""
+    """Measure a start with shipped files, until they are closed for inactivity."""
     paths = sorted(job.log.parent.parent.glob("*/*.log"))
-    # Files without new data are not even opened. A line that arrives shows that all of them were scanned.
+    # Files without new data are not opened. The arrival of this line shows that all were scanned.
     with paths[0].open("a") as file:
         file.write("started again\n")
     started = time.monotonic()
@@ -97,7 +97,7 @@ def closed_files(contender: Contender, job: ShippingJob, inactive: float, second
 
 
 def idle(child: Child, seconds: float) -> IdleCost:
-    """Measure for so long, once the start has settled."""
+    """Measure for `seconds`, after the start has settled."""
     time.sleep(CALM)
     child.check()
     cpu, started = child.cpu_seconds(), time.monotonic()
@@ -107,7 +107,7 @@ def idle(child: Child, seconds: float) -> IdleCost:
 
 
 def _delays(job: ShippingJob, child: Child, paths: list[Path]) -> Delays:
-    """Append a line to files chosen at random, the same ones for every contender."""
+    """Append lines to random files, the same ones for each contender."""
     pick = random.Random(len(paths))
     chosen = [*pick.sample(paths, min(len(paths), APPENDS))]
     chosen += pick.choices(paths, k=APPENDS - len(chosen))

@@ -1,4 +1,4 @@
-"""The input: lines of about 160 bytes, the same at every run."""
+"""The input: lines of about 160 bytes, equal in all runs."""
 
 from pathlib import Path
 

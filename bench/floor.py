@@ -1,7 +1,7 @@
-"""The floor: the same encoded bytes handed to librdkafka, without reading, encoding or tracking anything.
+"""The floor: librdkafka alone sends the same encoded bytes, without reading, encoding or saving positions.
 
 python -m bench.floor BOOTSTRAP TOPIC COUNT            in batches, as fast as possible
-python -m bench.floor BOOTSTRAP TOPIC --rate RATE      one by one, for ever
+python -m bench.floor BOOTSTRAP TOPIC --rate RATE      one by one, until it is stopped
 """
 
 import argparse
@@ -19,7 +19,7 @@ from log_shipper.shipper.output.kafka_settings import settings
 
 BATCH = 1600
 IN_FLIGHT = 32_000
-HOLE = "|"  # a text that is in no other part of a record
+HOLE = "|"  # occurs in no other part of a record
 
 
 def records(texts: list[str]) -> list[str]:
@@ -32,7 +32,7 @@ def records(texts: list[str]) -> list[str]:
 
 
 def stamped_record(template: str) -> str:
-    """Return the record of a line that is written now, from that of HOLE."""
+    """Return the record of a line with the current time, from the record of HOLE."""
     return template.replace(HOLE, stamped_line().decode().rstrip())
 
 

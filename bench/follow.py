@@ -1,4 +1,4 @@
-"""Files that are written line by line while they are followed: what that costs, and how late each line is readable."""
+"""Files that are written line by line while they are followed: cost, and delay of lines."""
 
 import time
 from collections import defaultdict
@@ -10,9 +10,9 @@ from bench.crowd import pattern, shipped, write_files
 from bench.runs import Runs, report, reported_failures
 from bench.table import show, spread
 
-LINES = 20  # of each file at the start: more than the 1,024 bytes by which Filebeat knows a file
+LINES = 20  # of each file at the start: more than the 1,024 bytes of Filebeat's fingerprint
 SETTLE = 3.0  # seconds
-COLUMNS = ("% of a core", "p50 ms", "p99 ms", "CPU µs a line", "last line s", "memory MB")
+COLUMNS = ("% of a core", "p50 ms", "p99 ms", "CPU µs per line", "last line s", "memory MB")
 
 
 def title(rate: int, files: int) -> str:
@@ -20,7 +20,7 @@ def title(rate: int, files: int) -> str:
 
 
 def table(runs: Runs, contenders: list[Contender], rounds: int, rate: int, seconds: float, files: int = 1) -> str:
-    """Return the table of `rate` lines a second, written to the files in turn."""
+    """Return the table of `rate` lines per second, written to the files in turn."""
     results = defaultdict(list)
     name = title(rate, files)
     for number in range(rounds):
@@ -34,7 +34,7 @@ def table(runs: Runs, contenders: list[Contender], rounds: int, rate: int, secon
 
 
 def measure(contender: Contender, runs: Runs, rate: int, seconds: float, files: int) -> Appended:
-    """Measure one run. Raises RuntimeError when lines are missing in the end."""
+    """Measure one run. Raises RuntimeError if lines are missing at the end."""
     directory = runs.fresh("live")
     paths = write_files(directory, files, LINES)
     job = runs.job(pattern(directory), files * LINES)

@@ -1,4 +1,4 @@
-"""An agent that reads an input and writes its events to this process, which counts them."""
+"""An agent that reads an input and writes its events to a pipe; this process counts them."""
 
 import fcntl
 import os
@@ -14,9 +14,9 @@ from pathlib import Path
 from bench.measure import cpu_seconds
 from demo.process import SHIPPER_PROGRAM
 
-PIPE = 1024**2  # bytes: an agent should not wait for whom it writes to
-PATIENCE = 120.0
-STOP = 15.0
+PIPE = 1024**2  # bytes: the agent should not wait for this process
+TIMEOUT = 120.0
+STOP_TIMEOUT = 15.0
 SHIPPER = """\
 shipper.inputs:
   - {{id: bench, {options}}}
@@ -46,8 +46,7 @@ ruleset(name="out" queue.type="LinkedList" queue.size="500000" queue.dequeueBatc
 
 @dataclass(slots=True)
 class Received:
-    """What an agent has written: `first` and `last` are the times of it (perf_counter), `cpu` the CPU seconds that it
-    had taken before."""
+    """The events of an agent: `first` and `last` are their times (perf_counter), `cpu` its CPU seconds before."""
 
     count: int = 0
     first: float = 0.0
@@ -61,7 +60,7 @@ class Agent:
     received: Received = field(default_factory=Received)
 
     def count(self) -> None:
-        """Count lines until the agent has ended."""
+        """Count lines until the agent exits."""
         assert self.process.stdout is not None
         descriptor, received = self.process.stdout.fileno(), self.received
         while data := os.read(descriptor, PIPE):
@@ -71,17 +70,17 @@ class Agent:
             received.count += data.count(b"\n")
 
     def cpu(self) -> float:
-        """Return the CPU seconds of the process and its children so far, or 0 if it has ended."""
+        """Return the CPU seconds of the process and its children so far, or 0 if it has exited."""
         with suppress(OSError):
             return cpu_seconds(self.process.pid)
         return 0.0
 
-    def wait_until_idle(self, seconds: float, began: float, most: int) -> None:
-        """Return when so many were received, or none has come for so long."""
-        while self.received.count < most and time.perf_counter() - began < PATIENCE:
+    def wait_until_idle(self, seconds: float, began: float, count: int) -> None:
+        """Return when `count` events have arrived, or none for `seconds`."""
+        while self.received.count < count and time.perf_counter() - began < TIMEOUT:
             time.sleep(0.05)
             if self.process.poll() is not None:
-                raise RuntimeError(f"{self.process.args!r} ended with {self.process.returncode}")
+                raise RuntimeError(f"{self.process.args!r} exited with status {self.process.returncode}")
             if self.received.count and time.perf_counter() - self.received.last > seconds:
                 return
 
@@ -100,11 +99,11 @@ def running(command: Sequence[str], directory: Path) -> Iterator[Agent]:
     finally:
         process.terminate()
         try:
-            process.wait(STOP)
+            process.wait(STOP_TIMEOUT)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-        with suppress(ProcessLookupError):  # a child that it left would hold the pipe
+        with suppress(ProcessLookupError):  # a remaining child would keep the pipe open
             os.killpg(process.pid, signal.SIGKILL)
         counting.join()
         process.stdout.close()
@@ -119,15 +118,15 @@ def shipper(directory: Path, options: str) -> list[str]:
 
 
 def rsyslog(directory: Path, modules: str, listening: str) -> list[str]:
-    """Return the command; `modules` load what the statement `listening` uses, which gives to the ruleset `out`."""
+    """Return the command; `modules` are those of the statement `listening`, which feeds the ruleset `out`."""
     config = directory / "rsyslog.conf"
     config.write_text(RSYSLOG.format(modules=modules, input=listening, directory=directory))
     return ["/usr/sbin/rsyslogd", "-n", "-f", str(config), "-i", str(directory / "rsyslogd.pid")]
 
 
 def wait_for_port(agent: Agent, port: int) -> None:
-    """Wait until somebody listens. Raises RuntimeError if the agent ended."""
-    deadline = time.monotonic() + PATIENCE
+    """Wait until the agent listens. Raises RuntimeError if it does not."""
+    deadline = time.monotonic() + TIMEOUT
     while not _is_bound(port):
         if agent.process.poll() is not None or time.monotonic() > deadline:
             raise RuntimeError(f"{agent.process.args!r} does not listen")
@@ -136,7 +135,7 @@ def wait_for_port(agent: Agent, port: int) -> None:
 
 def _is_bound(port: int) -> bool:
     tables = [Path("/proc/net", name).read_text().splitlines()[1:] for name in ("tcp", "udp", "tcp6", "udp6")]
-    closed = "06"  # TIME_WAIT, of a run before
+    closed = "06"  # TIME_WAIT, of an earlier run
     return any(
         fields[1].endswith(f":{port:04X}") and fields[3] != closed
         for lines in tables

@@ -1,4 +1,4 @@
-"""What sends to an input that listens: processes of their own, which take what the agent leaves of two cores."""
+"""Senders to network inputs, in separate processes that share two cores with the agent."""
 
 import http.client
 import json
@@ -6,14 +6,14 @@ import socket
 import time
 
 SIZE = 200  # bytes of a message
-SLOT = 0.001  # seconds: a paced sender sends so often
+SLOT = 0.001  # seconds between bursts of a paced sender
 LINES_AT_ONCE = 300
 SYSLOG = b"<165>1 2026-10-11T22:14:15.003Z web-1.example app 4711 ID47 - "
 MESSAGE = SYSLOG + b"x" * (SIZE - len(SYSLOG))
 
 
 def send_datagrams(port: int, count: int, seconds: float) -> None:
-    """Send so many in about so many seconds, evenly."""
+    """Send `count` datagrams in about `seconds`, evenly."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
         sender.connect(("127.0.0.1", port))
         began, sent = time.perf_counter(), 0
@@ -26,7 +26,7 @@ def send_datagrams(port: int, count: int, seconds: float) -> None:
 
 
 def send_from_many(port: int, count: int, senders: int) -> None:
-    """Send in about a second, in turns from so many senders."""
+    """Send `count` datagrams in about a second, from `senders` sockets in turn."""
     made = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(senders)]
     began = time.perf_counter()
     for sent in range(count):
@@ -45,7 +45,7 @@ def send_counted(port: int, count: int, connections: int) -> None:
 
 
 def _send_blocks(port: int, message: bytes, count: int, connections: int) -> None:
-    """Send so many messages, in turns over so many connections."""
+    """Send `count` messages over `connections` in turn."""
     senders = [socket.create_connection(("127.0.0.1", port)) for _ in range(connections)]
     at_once = max(min(LINES_AT_ONCE, count // connections // 10), 1)
     sent = 0
@@ -59,7 +59,7 @@ def _send_blocks(port: int, message: bytes, count: int, connections: int) -> Non
 
 
 def post(port: int, count: int, events: int) -> None:
-    """Send requests of so many events each over one connection, the next when the last was answered."""
+    """Send requests of `events` events each, one after the other over one connection."""
     body = json.dumps({"message": "x" * SIZE}).encode() + b"\n"
     connection = http.client.HTTPConnection("127.0.0.1", port)
     for _ in range(count // events):
@@ -67,5 +67,5 @@ def post(port: int, count: int, events: int) -> None:
         answer = connection.getresponse()
         answer.read()
         if answer.status != 200:
-            raise RuntimeError(f"answered {answer.status}")
+            raise RuntimeError(f"HTTP status {answer.status}")
     connection.close()

@@ -1,7 +1,7 @@
-"""A row an input, `script/bench --inputs`: how fast events come through it, at which cost, beside rsyslog.
+"""Rate and CPU of each input, compared with rsyslog, `script/bench --inputs`.
 
-An agent writes to a pipe what it reads, so that nothing but receiving, processing and encoding is measured; the time is
-from the first event to the last. rsyslog reads the header of every message, also where the shipper is not asked to.
+The agent writes events to a pipe, so that only receiving, processing and encoding are measured, from the first event to
+the last. rsyslog parses the header of every message, the shipper only in the syslog input.
 """
 
 import multiprocessing
@@ -23,15 +23,15 @@ from demo.broker import Broker
 from demo.ports import free_ports
 from tests.real_journald import RealJournal
 
-BURST = 100_000  # datagrams in a second
+BURST = 100_000  # datagrams in one second
 LINES = 1_000_000
 ENTRIES = 200_000
 REQUESTS = 10_000
-IDLE = 2.0  # seconds without an event, after which no more are awaited
+IDLE = 2.0  # seconds without an event that end a run
 PARTITIONS = 4
 AT_ONCE = 10_000  # records
 AIMS = {
-    "udp, 100,000 in a second: dropped": "0",
+    "udp, 100,000 in one second: dropped": "0",
     "tcp, one connection: k/s": "200",
 }
 UDP = 'type: udp, host: "127.0.0.1:{port}", read_buffer: 4MiB'
@@ -58,8 +58,8 @@ IMKAFKA = (
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One row. `rsyslog`: modules and the statement, None where Debian's rsyslog has no such input; `send` is called
-    with the port and the count in a process of its own, None where everything is there already."""
+    """One row. `rsyslog`: modules and statement, None if Debian's rsyslog has no such input; `send` is called with port
+    and count in a separate process, None if the input's data exists before."""
 
     name: str
     options: str
@@ -69,11 +69,11 @@ class Case:
 
 
 CASES = (
-    Case("udp, 100,000 in a second", UDP, IMUDP, BURST, partial(send_datagrams, seconds=1.0)),
-    Case("udp, 100,000 in a second of 200 senders", UDP, IMUDP, BURST, partial(send_from_many, senders=200)),
-    Case("udp, 400,000 as fast as one sends", UDP, IMUDP, 4 * BURST, partial(send_datagrams, seconds=0.001)),
+    Case("udp, 100,000 in one second", UDP, IMUDP, BURST, partial(send_datagrams, seconds=1.0)),
+    Case("udp, 100,000 in one second, 200 senders", UDP, IMUDP, BURST, partial(send_from_many, senders=200)),
+    Case("udp, 400,000 at full speed of one sender", UDP, IMUDP, 4 * BURST, partial(send_datagrams, seconds=0.001)),
     Case(
-        "udp, syslog (RFC 5424), 50,000 in a second",
+        "udp, syslog (RFC 5424), 50,000 in one second",
         SYSLOG,
         IMUDP,
         BURST // 2,
@@ -82,15 +82,15 @@ CASES = (
     Case("tcp, one connection", TCP, IMPTCP, LINES, partial(send_lines, connections=1)),
     Case("tcp, 500 connections", TCP, IMPTCP, LINES, partial(send_lines, connections=500)),
     Case("tcp, octet counting", f"{TCP}, framing: rfc6587", IMPTCP, LINES, partial(send_counted, connections=1)),
-    Case("http, an event a request", HTTP, None, REQUESTS, partial(post, events=1)),
-    Case("http, 100 events a request", HTTP, None, 30 * REQUESTS, partial(post, events=100)),
+    Case("http, 1 event per request", HTTP, None, REQUESTS, partial(post, events=1)),
+    Case("http, 100 events per request", HTTP, None, 30 * REQUESTS, partial(post, events=100)),
     Case("journald", JOURNALD, IMJOURNAL, ENTRIES),
     Case("kafka", KAFKA, IMKAFKA, LINES),
 )
 
 
 class Places:
-    """What the inputs read that do not listen: made when the first case needs it, and ended with `stack`."""
+    """The sources of inputs that do not listen: created on first use, closed with `stack`."""
 
     def __init__(self, directory: Path, stack: ExitStack) -> None:
         self._directory = directory
@@ -117,7 +117,7 @@ class Places:
 
 
 def table(directory: Path, rounds: int, words: Iterable[str]) -> str:
-    """Measure the cases with one of these words in their names, or all."""
+    """Measure the cases with one of `words` in their names, or all."""
     chosen = [case for case in CASES if not words or any(word in case.name for word in words)]
     sheet = Sheet(AIMS)
     with_rsyslog = shutil.which("rsyslogd", path="/usr/sbin") is not None
@@ -128,7 +128,7 @@ def table(directory: Path, rounds: int, words: Iterable[str]) -> str:
                 for name in ("shipper", "rsyslog") if with_rsyslog and case.rsyslog is not None else ("shipper",):
                     report(f"{case.name}, {name}, round {number + 1}")
                     _measure(case, name, directory / f"{number}-{CASES.index(case)}-{name}", places, sheet)
-    return sheet.show("through an input, to a pipe")
+    return sheet.show("input to pipe")
 
 
 def _measure(case: Case, name: str, directory: Path, places: Places, sheet: Sheet) -> None:
@@ -145,15 +145,15 @@ def _measure(case: Case, name: str, directory: Path, places: Places, sheet: Shee
         cpu = agent.cpu() - (before if case.send is not None else received.cpu)
     seconds = max(received.last - received.first, 1e-9)
     sheet.add(f"{case.name}: k/s", name, received.count / seconds / 1000, ".0f")
-    sheet.add(f"{case.name}: µs of CPU an event", name, cpu / max(received.count, 1) * 1e6, ".1f")
+    sheet.add(f"{case.name}: CPU µs per event", name, cpu / max(received.count, 1) * 1e6, ".1f")
     if "udp" in case.name:
         sheet.add(f"{case.name}: dropped", name, case.count - received.count, ".0f")
-    elif received.count < case.count:  # journald has written some of its own
-        raise RuntimeError(f"{case.name}: {name} gave {received.count} of {case.count} events: see {directory}/log")
+    elif received.count < case.count:  # more is correct: journald adds entries
+        raise RuntimeError(f"{case.name}: {name} sent {received.count} of {case.count} events: see {directory}/log")
 
 
 def _wait(case: Case, agent: Agent, port: int) -> None:
-    """Send what is to be sent, and wait until it has come through."""
+    """Send the messages of a case, and wait for its events."""
     began = time.perf_counter()
     if case.send is not None:
         sender = multiprocessing.Process(target=case.send, args=(port, case.count))
@@ -171,11 +171,11 @@ def _command(case: Case, name: str, directory: Path, port: int, places: Places) 
         words["bootstrap"] = places.kafka().bootstrap
     if case.name == "journald":
         words["journal"] = places.journal().directory
-        # imjournal reads the journal of the machine only: that of the namespace
+        # imjournal reads only the machine's journal: here that of the namespace
         prefix = ["nsenter", "--mount", "--target", str(places.journal().pid)]
     if name == "shipper":
         return shipper(directory, case.options.format(**words))
-    assert case.rsyslog is not None, "asked for where there is one"
+    assert case.rsyslog is not None
     modules, listening = case.rsyslog
     return [*prefix, *rsyslog(directory, modules, listening.format(**words))]
 

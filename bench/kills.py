@@ -1,5 +1,5 @@
-"""How many lines arrive twice when the shipper is killed (`kill -9`) and started again: what was acknowledged and not
-written yet, and what was in flight."""
+"""Repeated lines after the shipper is killed (`kill -9`) and restarted: lines in flight, and acknowledged lines whose
+position was not saved."""
 
 import signal
 
@@ -11,13 +11,13 @@ from bench.runs import Runs, report
 from bench.table import show, spread
 from bench.topics import settled, wait_for
 
-SHARES = (0.3, 0.5, 0.7)  # of the lines that are readable when the shipper is killed, in turn
-SLOW = 1000  # lines a second
+SHARES = (0.3, 0.5, 0.7)  # of readable lines at the kill, in turn
+SLOW = 1000  # lines per second
 SECONDS = 6
 
 
 def table(runs: Runs, shipper: Contender, rounds: int, lines: int) -> str:
-    """Return the table. Raises RuntimeError when lines are missing."""
+    """Return the table. Raises RuntimeError if lines are missing."""
     log = runs.fresh("kills.log")
     write_lines(log, lines)
     full, slow = [], []
@@ -27,7 +27,7 @@ def table(runs: Runs, shipper: Contender, rounds: int, lines: int) -> str:
         slow.append(_at_slow_rate(shipper, runs.job(runs.fresh("slow.log"), SLOW * SECONDS), share))
         report(f"kill {number + 1}: {full[-1]} lines repeated at full speed, {slow[-1]} at {SLOW} lines/s")
     rows = [("full speed", spread(full, ",.0f")), (f"{SLOW} lines/s", spread(slow, ",.0f"))]
-    return show(("lines repeated by a kill -9", "shipper"), rows)
+    return show(("repeated lines per kill -9", "shipper"), rows)
 
 
 def _at_full_speed(shipper: Contender, job: ShippingJob, share: float) -> int:
@@ -63,7 +63,7 @@ def _kill(child: Child) -> None:
 
 
 def _repeats(child: Child, job: ShippingJob) -> int:
-    """Return how many records are there beside one for each line, when no more follow."""
+    """Wait for all records, and return the number of repeats."""
     try:
         wait_for(job.bootstrap, job.topic, job.count, child.check)
         return settled(job.bootstrap, job.topic) - job.count

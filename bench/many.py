@@ -1,11 +1,10 @@
-"""Shapes of very many or short-lived files, `script/bench --many`: what is decided about a file must not cost by how
-many there are.
+"""Many or short-lived files, `script/bench --many`: the cost of a decision per file must not grow with their number.
 
-few-descriptors   files that wait to be opened, because the process may open 1,024
-most-descriptors  the same with as many descriptors as the system permits, at most 65,536
-renamed           open files that are all renamed: the agent idle, and the delay of a line in another file
-removed           open files that are all removed while the broker is away
-short-lived       300 one-line files a second that come and go, at first without a broker
+few-descriptors   files that wait to be opened, because the process may open only 1,024
+most-descriptors  the same with the system's maximum of descriptors, up to 65,536
+renamed           open files that are all renamed: cost of the idle agent, and delay of a line in another file
+removed           open files that are all removed while the broker is down
+short-lived       300 one-line files per second that are soon deleted, at first without a broker
 """
 
 import json
@@ -35,15 +34,15 @@ MAX_DESCRIPTORS = 65_536
 FEW_DESCRIPTORS = 1024
 TOPIC = "many"
 PARTITIONS = 4
-QUIET = 20.0  # seconds without another line, after which no more are awaited
-PATIENCE = 900.0
+QUIET = 20.0  # seconds without a line that end a run
+TIMEOUT = 900.0
 SETTLE = 5.0
-IDLE = 10.0  # seconds for which the idle agent is measured
+IDLE = 10.0  # seconds of measuring the idle agent
 APPENDS = 40
 AWAY = 40.0  # seconds without a broker
-SHORT_LIVED = 300  # files a second
-LIFE = 0.3  # seconds that one exists
-AFTERWARDS = 20.0  # seconds for which files still come and go once the broker is back
+SHORT_LIVED = 300  # files per second
+LIFE = 0.3  # seconds of a file
+AFTERWARDS = 20.0  # seconds of short-lived files with a broker
 
 CONFIG = """\
 shipper.inputs:
@@ -56,7 +55,7 @@ logging.format: text
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """`note`: what was measured besides."""
+    """`note`: further figures."""
 
     lines: int
     missing: int
@@ -79,17 +78,16 @@ class Figures:
 
 
 def table(directory: Path, names: list[str], files: int, opened: int) -> str:
-    """`files` of those that wait, `opened` of those that are renamed or removed. Raises RuntimeError when the agent
-    fails."""
+    """Return the table with `files` waiting ones, and `opened` renamed or removed ones. Raises RuntimeError."""
     rows = []
     for name in names:
-        place = directory / name
-        place.mkdir()
-        figures = _measure(name, place, files, opened)
+        scratch = directory / name
+        scratch.mkdir()
+        figures = _measure(name, scratch, files, opened)
         rows.append(figures.row(name))
         report("  ".join(rows[-1]))
-        shutil.rmtree(place)
-    head = ("shape", "lines", "missing / repeated", "seconds", "CPU s", "MB at most", "")
+        shutil.rmtree(scratch)
+    head = ("shape", "lines", "missing / repeated", "seconds", "CPU s", "max MB", "")
     return show(head, rows)
 
 
@@ -192,12 +190,12 @@ def _short_lived(directory: Path) -> Figures:
         cpu = child.cpu_seconds()
         cost = child.end()
         missing, repeated = differences(topic.messages, written)
-    note = f"{after:,} lines there {AFTERWARDS:.0f} s after the broker"
+    note = f"{after:,} lines delivered {AFTERWARDS:.0f} s after the start of the broker"
     return Figures(written, missing, repeated, ended - began, cpu, cost.memory_mb, note)
 
 
 def _come_and_go(logs: Path, first: int, seconds: float) -> int:
-    """Write files of one line, and delete each soon; return the number of the next line."""
+    """Write files of one line, and delete each after LIFE seconds; return the number of the next line."""
     began, number = time.monotonic(), first
     alive: deque[tuple[float, Path]] = deque()
     while (now := time.monotonic() - began) < seconds:
@@ -240,7 +238,7 @@ class _FileOutput:
 
 
 class _Topic:
-    """A topic of a broker that is away at first; `count` reads what has arrived."""
+    """A topic of a broker that is down at first; `count` reads new records."""
 
     def __init__(self, directory: Path) -> None:
         self._broker: Broker = broker(directory)
@@ -286,10 +284,10 @@ def _agent(directory: Path, output: str, descriptors: int = MAX_DESCRIPTORS) -> 
 
 
 def _await(count: Callable[[], int], wanted: int, child: Child) -> float:
-    """Return when so many lines were there, or when the last one came."""
+    """Wait for `wanted` lines or until QUIET; return the time of the last arrival."""
     began = last = time.monotonic()
     seen = 0
-    while (now := time.monotonic()) - began < PATIENCE and (not seen or now - last < QUIET):
+    while (now := time.monotonic()) - began < TIMEOUT and (not seen or now - last < QUIET):
         child.check()
         if (arrived := count()) != seen:
             seen, last = arrived, now

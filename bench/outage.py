@@ -1,8 +1,8 @@
-"""The broker away while every input is at full speed, `script/bench --outage`: memory stays where it was, and what was
-taken is delivered once the broker is back.
+"""An outage of the broker with every input at full speed, `script/bench --outage`: memory must stay constant, and all
+accepted events must be delivered afterwards.
 
-Files, a journal and the topic of another broker are there from the beginning; over TCP, UDP and HTTP messages come as
-fast as they are taken. The queue on disk is small, so that it is full early.
+A file, a journal and the topic of another broker are filled before; messages over TCP, UDP and HTTP arrive as fast as
+they are accepted. The queue on disk is small, so that it fills early.
 """
 
 import json
@@ -29,8 +29,8 @@ from tests.real_journald import RealJournal
 
 TOPIC = "out"
 PARTITIONS = 4
-EVERY = 1.0  # seconds between two looks
-DRAINED = 10.0  # seconds without a new record, after which no more are awaited
+EVERY = 1.0  # seconds between samples
+DRAINED = 10.0  # seconds without a new record that end the run
 STARTING = 60.0
 COUNTS = {"file": 1_000_000, "kafka": 1_000_000, "journald": 100_000}
 CONFIG = """\
@@ -49,8 +49,8 @@ path.data: {directory}/data
 
 
 @dataclass(slots=True)
-class Look:
-    """`moment`: seconds since the start; MB of memory, of the queue on disk, and CPU seconds taken."""
+class Sample:
+    """`moment`: seconds since the start; MB of memory and of the queue on disk; CPU seconds so far."""
 
     moment: float
     memory_mb: float
@@ -60,14 +60,14 @@ class Look:
 
 @dataclass(slots=True)
 class Delivered:
-    """What is in the topic of one input: the numbers of its messages, and how many records were there before."""
+    """The records of one input in the topic: numbers of its messages, and the count of repeats."""
 
     numbers: set[int] = field(default_factory=set)
     repeated: int = 0
 
 
 class Outage:
-    """The agent, what it reads, and the broker that is away at first."""
+    """The agent, its sources, and the broker, which is down at first."""
 
     def __init__(self, directory: Path, seconds: float) -> None:
         self._directory = directory
@@ -78,11 +78,11 @@ class Outage:
         self._target = broker(directory / "target")
         self._journal = RealJournal()
         self._stack.callback(self._journal.close)
-        self.looks: list[Look] = []
+        self.samples: list[Sample] = []
 
     def run(self) -> tuple[dict[str, int], dict[str, Delivered], float]:
-        """Return how many messages of each input were taken, what was delivered of it, and how many datagrams the
-        kernel dropped as the agent counted them."""
+        """Return by input the accepted messages and the delivered ones, and the datagrams that the kernel dropped
+        according to the agent."""
         with self._stack:
             self._fill()
             senders = dict(zip(("tcp", "udp", "http"), (send_lines, send_datagrams, post), strict=True))
@@ -94,7 +94,7 @@ class Outage:
                 self._watch(process.pid)
                 for sender in made.values():
                     sender.stopping.set()
-                report("the broker comes")
+                report("starting the broker")
                 self._target.start()
                 self._stack.callback(self._target.stop)
                 self._target.create_topic(TOPIC, PARTITIONS)
@@ -145,7 +145,7 @@ class Outage:
         log = self._directory / "log"
         while log.read_text().count("listening at") < 3:
             if process.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError(f"the agent does not listen:\n{log.read_text()[-2000:]}")
+                raise RuntimeError(f"the agent is not listening:\n{log.read_text()[-2000:]}")
             time.sleep(0.1)
 
     def _watch(self, pid: int) -> None:
@@ -153,7 +153,7 @@ class Outage:
         while (moment := time.monotonic() - began) < self._seconds:
             segments = (self._directory / "data" / "diskqueue").glob("*.seg")
             disk = sum(path.stat().st_size for path in segments) / 1e6
-            self.looks.append(Look(moment, resident_mb(pid), disk, cpu_seconds(pid)))
+            self.samples.append(Sample(moment, resident_mb(pid), disk, cpu_seconds(pid)))
             time.sleep(EVERY)
 
     def _metric(self, name: str) -> float:
@@ -172,19 +172,19 @@ class Outage:
             time.sleep(EVERY)
 
     def _delivered(self) -> dict[str, Delivered]:
-        report("reading what was delivered")
+        report("reading the delivered records")
         delivered: dict[str, Delivered] = {}
         consumer = Consumer({"bootstrap.servers": self._target.bootstrap, "group.id": "bench"})
-        places = [TopicPartition(TOPIC, number, 0) for number in range(PARTITIONS)]
-        ends = [consumer.get_watermark_offsets(place)[1] for place in places]
-        consumer.assign(places)
+        partitions = [TopicPartition(TOPIC, number, 0) for number in range(PARTITIONS)]
+        ends = [consumer.get_watermark_offsets(partition)[1] for partition in partitions]
+        consumer.assign(partitions)
         left = sum(ends)
         while left:
             for record in consumer.consume(10_000, 5.0):
                 left -= 1
                 document = json.loads(record.value() or b"{}")
                 number = document["message"].partition(" ")[0]
-                if number.isdigit():  # journald writes some entries itself
+                if number.isdigit():  # not an entry of journald itself
                     known = delivered.setdefault(document["input"]["id"], Delivered())
                     known.repeated += int(number) in known.numbers
                     known.numbers.add(int(number))
@@ -195,24 +195,23 @@ class Outage:
 def tables(directory: Path, seconds: float) -> list[str]:
     outage = Outage(directory, seconds)
     taken, delivered, dropped = outage.run()
-    looks = outage.looks
     rows = [
-        _row(f"after {moment:.0f} s", looks, moment)
+        _row(f"{moment:.0f} s", outage.samples, moment)
         for moment in (seconds / 10, seconds / 4, seconds / 2, seconds - EVERY)
     ]
-    memory = show(("broker away", "memory MB", "queue on disk MB", "CPU since then, % of a core"), rows)
+    memory = show(("outage", "memory MB", "queue on disk MB", "CPU until the end, % of a core"), rows)
     lines = []
     for name, count in taken.items():
-        got = delivered.get(name, Delivered())
-        missing = count - len(got.numbers & set(range(count)))
-        words = f"{missing}, of which the kernel dropped {dropped:.0f}" if name == "udp" else f"{missing}"
-        lines.append((name, f"{count}", words, f"{got.repeated}"))
-    return [memory, show(("input", "taken", "missing", "repeated"), lines)]
+        records = delivered.get(name, Delivered())
+        missing = f"{count - len(records.numbers & set(range(count)))}"
+        missing += f", dropped by the kernel: {dropped:.0f}" if name == "udp" else ""
+        lines.append((name, f"{count}", missing, f"{records.repeated}"))
+    return [memory, show(("input", "accepted", "missing", "repeated"), lines)]
 
 
-def _row(title: str, looks: list[Look], moment: float) -> tuple[str, ...]:
-    look = next((look for look in looks if look.moment >= moment), looks[-1])
-    rest = looks[-1]
-    seconds = rest.moment - look.moment
-    share = f"{(rest.cpu - look.cpu) / seconds * 100:.0f}" if seconds else ""
-    return title, f"{look.memory_mb:.0f}", f"{look.disk_mb:.0f}", share
+def _row(title: str, samples: list[Sample], moment: float) -> tuple[str, ...]:
+    sample = next((sample for sample in samples if sample.moment >= moment), samples[-1])
+    last = samples[-1]
+    seconds = last.moment - sample.moment
+    share = f"{(last.cpu - sample.cpu) / seconds * 100:.0f}" if seconds else ""
+    return title, f"{sample.memory_mb:.0f}", f"{sample.disk_mb:.0f}", share

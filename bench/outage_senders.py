@@ -1,4 +1,4 @@
-"""Senders that do not wait for anybody's convenience: each numbers its messages, and counts those that were taken."""
+"""Senders at full speed: each numbers its messages, and counts the accepted ones."""
 
 import http.client
 import json
@@ -13,8 +13,8 @@ from multiprocessing.synchronize import Event as EventType
 from typing import Any
 
 AT_ONCE = 100
-PADDING = 150  # bytes that cannot be compressed to less than half
-DATAGRAMS = 20_000  # a second
+PADDING = 150  # bytes, compressible to half at most
+DATAGRAMS = 20_000  # per second
 RETRY = 0.2
 TIMEOUT = 30.0
 
@@ -26,7 +26,7 @@ def message(number: int, dice: random.Random) -> str:
 
 @dataclass(slots=True)
 class Sender:
-    """`sent`: messages that were given to the kernel, or that the agent has answered for."""
+    """`sent`: messages accepted by the kernel, or by the agent's HTTP response."""
 
     send: "Callable[[int, Any, EventType], None]"
     port: int
@@ -39,7 +39,7 @@ class Sender:
         self.process.start()
 
     def join(self) -> int:
-        """Let it end when what it is sending is taken. Return how many messages were."""
+        """Wait until the current messages are accepted. Return the number of accepted messages."""
         assert self.process is not None, "started"
         self.process.join()
         if self.process.exitcode:
@@ -69,18 +69,18 @@ def send_datagrams(port: int, sent: Any, stopping: EventType) -> None:
 
 
 def post(port: int, sent: Any, stopping: EventType) -> None:
-    """Send each request until it is answered with 200."""
+    """Repeat each request until its status is 200."""
     dice = random.Random(port)
     headers = {"Content-Type": "application/x-ndjson"}
     while not stopping.is_set():
         events = [{"message": message(sent.value + index, dice)} for index in range(AT_ONCE)]
         body = "".join(f"{json.dumps(event)}\n" for event in events).encode()
-        while not _is_taken(port, body, headers):
+        while not _is_accepted(port, body, headers):
             time.sleep(RETRY)
         sent.value += AT_ONCE
 
 
-def _is_taken(port: int, body: bytes, headers: dict[str, str]) -> bool:
+def _is_accepted(port: int, body: bytes, headers: dict[str, str]) -> bool:
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT)
     try:
         connection.request("POST", "/", body, headers)

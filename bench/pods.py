@@ -1,10 +1,10 @@
-"""The pods of a node as they come and go: the API server that shows them, the runtime that writes their logs, and the
-kubelet that deletes these.
+"""Starting and ending pods of a node: the API server, the runtime that writes their logs, and the kubelet that deletes
+the logs.
 
-python -m bench.pods DIRECTORY COUNT    a process of its own, so that only the agent's cost is measured
+python -m bench.pods DIRECTORY COUNT    a separate process, so that only the agent's cost is measured
 
-It prints a document a line: when the first pods run, and after each command that it reads, `run SECONDS ENDED`, where
-ENDED is how many pods end a minute.
+Prints one document per line: when the first pods run, and after each command `run SECONDS ENDED` from stdin, with ENDED
+pods ending per minute.
 """
 
 import hashlib
@@ -21,14 +21,14 @@ from tests.kubernetes_api import KubernetesApi, container, kubeconfig, namespace
 
 NODE = "n1"
 FIRST_LINES = 10  # of each pod, when it begins
-RATE = 100  # lines a second, of all pods in turn
-DELETED_AFTER = 5.0  # seconds from the end of a pod until the kubelet deletes its log
+RATE = 100  # lines per second, of all pods in turn
+DELETED_AFTER = 5.0  # seconds from the end of a pod to the deletion of its log
 PAUSE = 0.01
 
 
 @dataclass(slots=True)
 class NodeProgress:
-    """What a node has done so far: `events` are those that it sent to a watch of pods."""
+    """The work of a node so far. `events`: those sent to a watch of pods."""
 
     lines: int = 0
     events: int = 0
@@ -51,17 +51,17 @@ class RunningPod:
 
 @dataclass(slots=True)
 class BusyNode:
-    """`directory` has the logs as a kubelet lays them out: pods/<pod>/web/0.log, and links to them in containers."""
+    """`directory`: logs in the kubelet's layout: pods/<pod>/web/0.log, with links in containers/."""
 
     directory: Path
     api: KubernetesApi
     written: NodeProgress = field(default_factory=NodeProgress)
-    _pods: deque[RunningPod] = field(default_factory=deque)  # the oldest first
-    _ended: deque[tuple[float, RunningPod]] = field(default_factory=deque)  # with when their logs are deleted
+    _pods: deque[RunningPod] = field(default_factory=deque)  # oldest first
+    _ended: deque[tuple[float, RunningPod]] = field(default_factory=deque)  # with the times to delete their logs
     _begun: int = 0
 
     def begin(self) -> None:
-        """Begin a pod, which is known before it runs."""
+        """Create a pod, first pending, then running."""
         name = f"web-{self._begun:06d}"
         self._begun += 1
         identity = hashlib.sha256(name.encode()).hexdigest()
@@ -76,7 +76,7 @@ class BusyNode:
         self._pods.append(started)
 
     def end(self, now: float) -> None:
-        """End the oldest pod, as after `kubectl delete`, with a last line."""
+        """End the oldest pod with a last line, as `kubectl delete` does."""
         ended = self._pods.popleft()
         going = ended.document()
         going["metadata"]["deletionTimestamp"] = "2026-11-25T04:00:00Z"
@@ -89,7 +89,7 @@ class BusyNode:
         self._ended.append((now + DELETED_AFTER, ended))
 
     def run(self, seconds: float, ended_a_minute: float) -> None:
-        """Let pods write, end and begin, evenly."""
+        """Let pods write, end and start, evenly."""
         started = time.monotonic()
         lines = ended = 0
         while (passed := time.monotonic() - started) < seconds:
@@ -123,7 +123,7 @@ class BusyNode:
 
 
 def serve(directory: Path, count: int) -> None:
-    """Begin so many pods, and do what the commands say."""
+    """Start `count` pods, and execute the commands."""
     with KubernetesApi() as api:
         api.put("namespaces", namespace("shop", team="shop"))
         api.put("nodes", node(NODE, zone="a"))
@@ -141,7 +141,7 @@ def serve(directory: Path, count: int) -> None:
 
 def _print(written: NodeProgress) -> None:
     document = {"lines": written.lines, "events": written.events, "ended": written.ended}
-    print(json.dumps(document), flush=True)  # noqa: T201 - for the process that started this one
+    print(json.dumps(document), flush=True)  # noqa: T201 - for the parent process
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""A registry of very many entries: what it costs to load, and to change one of them.
+"""A registry of many entries: the cost of loading it, and of changing one entry.
 
-python -m bench.positions load|change DIRECTORY       in a process of its own, prints the figures as JSON
+python -m bench.positions load|change DIRECTORY       prints the figures as JSON, for the parent process
 """
 
 import json
@@ -18,12 +18,12 @@ from log_shipper.registry.state import FileState
 from log_shipper.registry.store import Store
 
 CHANGES = 300
-GROUP = 1000  # entries that are written at a time
+GROUP = 1000  # entries per write
 
 
 @dataclass(frozen=True, slots=True)
 class Loading:
-    """CPU seconds of `Store.open` and of `registry.read`; resident memory that `Store.open` added, in MB."""
+    """CPU seconds of `Store.open` and of `registry.read`; resident memory of the opened store, in MB."""
 
     open_seconds: float
     read_seconds: float
@@ -32,17 +32,17 @@ class Loading:
 
 @dataclass(frozen=True, slots=True)
 class Changing:
-    """One changed entry: median and longest seconds until it is on disk, and its CPU seconds. `peak_mb`: the largest
-    memory, loading included."""
+    """One changed entry: median and maximum seconds until it is on disk, and its CPU seconds. `peak_mb`: maximum
+    memory, including loading."""
 
     seconds: float
     cpu_seconds: float
-    longest: float
+    maximum: float
     peak_mb: float
 
 
 def entry(number: int) -> FileState:
-    """Return an entry like that of a file in a container's log directory."""
+    """Return the entry of a container's log file."""
     return FileState(
         id=f"{number:032x}",
         path=f"/var/log/pods/shop_web-{number:08d}/web/0.log",
@@ -65,18 +65,17 @@ def write_registry(directory: Path, count: int) -> None:
 
 
 def load(directory: Path) -> Loading:
-    """Measure in a process of its own. Raises CalledProcessError."""
-    return Loading(**_apart("load", directory))
+    """Measure loading in a separate process. Raises CalledProcessError."""
+    return Loading(**_run("load", directory))
 
 
 def change(directory: Path) -> Changing:
-    """Measure in a process of its own. Raises CalledProcessError."""
-    return Changing(**_apart("change", directory))
+    """Measure changing in a separate process. Raises CalledProcessError."""
+    return Changing(**_run("change", directory))
 
 
-def _apart(what: str, directory: Path) -> dict[str, float]:
-    """Measure in a process that has nothing else in memory."""
-    command = [sys.executable, "-m", "bench.positions", what, str(directory)]
+def _run(action: str, directory: Path) -> dict[str, float]:
+    command = [sys.executable, "-m", "bench.positions", action, str(directory)]
     figures: dict[str, float] = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
     return figures
 

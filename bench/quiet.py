@@ -1,4 +1,4 @@
-"""What an agent costs where it usually runs: it follows some files at some lines a second, or nothing is written."""
+"""The cost of an agent in usual operation: following files at low rates, or idle."""
 
 import os
 from collections import defaultdict
@@ -14,20 +14,20 @@ from bench.runs import Runs, report, reported_failures
 from bench.table import show, spread
 from bench.topics import settled
 
-RATES = ((10, 1), (100, 1), (1000, 1), (20_000, 1), (1000, 50))  # lines a second, over so many files
+RATES = ((10, 1), (100, 1), (1000, 1), (20_000, 1), (1000, 50))  # lines per second, files
 IDLE = (1, 10_000)  # files
 
 
 @dataclass(frozen=True, slots=True)
 class Spans:
-    """Seconds for which lines are written at a rate, and for which nothing is."""
+    """Seconds of writing at each rate, and of being idle."""
 
     busy: float
     idle: float
 
 
 def section(runs: Runs, contenders: list[Contender], rounds: int, spans: Spans, words: list[str]) -> list[str]:
-    """Return the section of docs/explained/figures.md: the tables with one of the words in their title, or all."""
+    """Return the section of docs/explained/figures.md: the tables with one of `words` in the title, or all."""
     agents = [contender for contender in contenders if contender.follows]
     tables: dict[str, Callable[[], str]] = {}
     for rate, files in RATES:
@@ -44,28 +44,28 @@ def idle_title(files: int) -> str:
 
 
 def head(rounds: int, spans: Spans, day: date) -> str:
-    """Return what the tables are of, as the section begins."""
+    """Return the introduction of the section."""
     return f"""\
 ## Where an agent usually runs
 
 `script/bench --quiet --rounds {rounds}`, {day.day} {day:%B %Y}, {os.cpu_count()} shared cores.
-Another process writes line after line at an even rate, for {spans.busy:.0f} s. The CPU time, of all threads, is
-that from the first write until the last line is readable. A delay is from the write to the consumer; "last line" is
-the time from the last write until all lines are readable. An idle agent has shipped {follow.LINES} lines of each
-file, and is measured for {spans.idle:.0f} s, {CALM:.0f} s later. Memory is resident. Settings are each program's
-defaults, with lz4 and acks=all."""
+Another process writes lines at an even rate for {spans.busy:.0f} s. CPU includes all threads, from the first write
+until the last line is readable. A delay lasts from the write to the consumer; "last line" is the time from the last
+write until all lines are readable. An idle agent has shipped {follow.LINES} lines of each file; the measurement begins
+{CALM:.0f} s later and lasts {spans.idle:.0f} s. Memory is resident. All programs have their defaults, with lz4 and
+acks=all."""
 
 
 def notes(agents: list[Contender]) -> str:
     missing = [rival.name for rival in RIVALS if not any(agent.name.startswith(rival.name) for agent in agents)]
     return f"""\
-- **librdkafka alone** is the shipper's client with its settings, which gets each record when the line would be written.
-  Nothing is read. An agent that lets lines wait for others can cost less.
-- Not measured, because this machine does not have them: {", ".join(missing) or "none"}."""
+- **librdkafka alone** is the shipper's client with its settings. It sends each record at the time of the line's write,
+  and reads nothing. An agent that collects lines can need less CPU.
+- Not measured, because they are not installed: {", ".join(missing) or "none"}."""
 
 
 def _idle(runs: Runs, agents: list[Contender], rounds: int, seconds: float, files: int) -> str:
-    """Return the table, and who did not ship all lines: such an agent is measured nevertheless."""
+    """Return the table, and the agents that did not ship all lines; they are measured nevertheless."""
     results, incomplete = defaultdict(list), {}
     directory, lines = runs.fresh("idle"), files * follow.LINES
     write_files(directory, files, follow.LINES)

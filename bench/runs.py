@@ -1,4 +1,4 @@
-"""One broker and one directory for all runs; a new topic and a new directory for each."""
+"""One broker and one directory for all runs; a new topic and a new directory per run."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from bench.contenders import Contender, ShippingJob
 from bench.topics import PARTITIONS
 from demo.broker import Broker
 
-# The broker stamps each record when it is appended, so its delay is known however late it is consumed.
+# The broker's timestamp gives the delay of a record, however late it is consumed.
 STAMPED = {"log.message.timestamp.type": "LogAppendTime"}
 
 
@@ -32,7 +32,7 @@ class Runs:
 
 
 def broker(directory: Path) -> Broker:
-    """Return a broker with the compiler that servers run with, not the one that starts soonest."""
+    """Return a broker with the JVM's default compiler, as on servers, not the quick-starting one."""
     return Broker(directory / "broker", heap="1g", properties=STAMPED, jvm_options=())
 
 
@@ -42,7 +42,7 @@ def report(text: str) -> None:
 
 @contextmanager
 def reported_failures(contender: Contender) -> Iterator[None]:
-    """Report a contender that loses lines, and keep the others' figures; a failure of the shipper ends the run."""
+    """Report a failed contender and continue with the others; a failure of the shipper ends the run."""
     try:
         yield
     except RuntimeError as error:

@@ -1,4 +1,4 @@
-"""Very many files, very many entries, and a very big file beside a small one: `script/bench --scale`."""
+"""Many files, many registry entries, and a small file with a big one: `script/bench --scale`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ from bench.table import Sheet
 PARTS = ("files", "registry", "big")
 LINES = 20  # of each of the many files
 FEW_ENTRIES = 10
-ALONE = 20.0  # seconds for which the small file is written without a big one
-APART = 32  # partitions: enough that two files rarely share one
+ALONE = 20.0  # seconds of writing the small file without a big one
+APART = 32  # partitions: two files rarely share one
 
 AIMS = {
     "catch-up: s": "< 5",
@@ -21,12 +21,12 @@ AIMS = {
     "many, open: memory MB": "< 150",
     "many, closed: % of a core": "< 0.3",
     "many, closed: memory MB": "< 150",
-    "many, open: p50 ms": "as one",
-    "many, closed: p50 ms": "as few",
+    "many, open: p50 ms": "as one file",
+    "many, closed: p50 ms": "as few files",
     "registry: CPU s to open": "< 5",
     "registry: ms to save one": "as of 10",
-    "beside big, same partition: longest ms": "alone + 50",
-    "beside big: longest ms": "alone + 50",
+    "with big file, same partition: max ms": "alone + 50",
+    "with big file: max ms": "alone + 50",
 }
 
 
@@ -79,7 +79,7 @@ class _Scale:
         few = crowd.closed_files(contender, few_job, sizes.inactive, 0.0)
         _note_delays(note, "few, closed", few.delays)
         many = crowd.closed_files(contender, job, sizes.inactive, sizes.idle)
-        note("start with all known: CPU s", many.start.cpu_seconds, ".1f")
+        note("start with known files: CPU s", many.start.cpu_seconds, ".1f")
         _note_crowd(note, "many, closed", many)
 
     def registry(self, runs: Runs) -> None:
@@ -94,16 +94,16 @@ class _Scale:
             note(f"{name}: memory MB", loading.memory_mb, ".0f")
             note(f"{name}: ms to save one", changing.seconds * 1000, ".2f")
             note(f"{name}: CPU us to save one", changing.cpu_seconds * 1e6, ".0f")
-            note(f"{name}: s to checkpoint", changing.longest, ".2f")
-            note(f"{name}: MB at its peak", changing.peak_mb, ".0f")
+            note(f"{name}: max s to save one", changing.maximum, ".2f")
+            note(f"{name}: peak MB", changing.peak_mb, ".0f")
 
     def big(self, contender: Contender) -> None:
         if self._big is None:
             self._big = beside.write_big(self._runs.directory / "beside-big", self._sizes.big)
         note = self._noter(contender.name)
         _note_delays(note, "alone", beside.measure(contender, self._runs, None, 1, ALONE))
-        _note_delays(note, "beside big", beside.measure(contender, self._runs, self._big, APART, 0.0))
-        _note_delays(note, "beside big, same partition", beside.measure(contender, self._runs, self._big, 1, 0.0))
+        _note_delays(note, "with big file", beside.measure(contender, self._runs, self._big, APART, 0.0))
+        _note_delays(note, "with big file, same partition", beside.measure(contender, self._runs, self._big, 1, 0.0))
 
     def _noter(self, contender: str) -> "_Note":
         return _Note(self.sheet, contender)
@@ -111,7 +111,7 @@ class _Scale:
 
 @dataclass(frozen=True, slots=True)
 class _Note:
-    """Adds a figure to the sheet, and reports it at once, because a run takes many minutes."""
+    """Adds a figure to the sheet, and reports it immediately, because a run takes many minutes."""
 
     sheet: Sheet
     contender: str
@@ -131,4 +131,4 @@ def _note_crowd(note: _Note, name: str, figures: crowd.Crowd) -> None:
 def _note_delays(note: _Note, name: str, delays: Delays) -> None:
     note(f"{name}: p50 ms", delays.p50 * 1000, ".1f")
     note(f"{name}: p99 ms", delays.p99 * 1000, ".1f")
-    note(f"{name}: longest ms", delays.longest * 1000, ".1f")
+    note(f"{name}: max ms", delays.maximum * 1000, ".1f")

@@ -1,4 +1,4 @@
-"""The cost of readers and processors: a million lines in other shapes, beside the plain path."""
+"""The cost of readers and processors: a million lines of other kinds, compared with plain lines."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -14,12 +14,12 @@ from bench.data import line
 from bench.runs import Runs, report
 from bench.table import show, spread
 
-LineSource = Callable[[int], Iterator[str]]  # a count -> as many lines, without terminators
+LineSource = Callable[[int], Iterator[str]]  # count -> lines without terminators
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """`options` of the input and `processors`, in YAML's flow style; `lines_a_message`: of what is sent."""
+    """`options` of the input and `processors`: in YAML's flow style; `lines_a_message`: of sent messages."""
 
     name: str
     aim: str
@@ -35,7 +35,7 @@ def plain(count: int) -> Iterator[str]:
 
 
 def stack_traces(count: int) -> Iterator[str]:
-    """Stack traces of ten lines, as Java prints them."""
+    """Yield stack traces of ten lines, as Java prints them."""
     for number in range(count // 10):
         yield f"{line(number)[:24]} ERROR [worker-{number % 16:02d}] orders.Service - order {number:08d} failed"
         yield f"java.lang.IllegalStateException: order {number:08d} is in state CLOSED"
@@ -44,7 +44,7 @@ def stack_traces(count: int) -> Iterator[str]:
 
 
 def objects(count: int) -> Iterator[str]:
-    """JSON objects of some 220 bytes."""
+    """Yield JSON objects of about 220 bytes."""
     for number in range(count):
         yield orjson.dumps(
             {
@@ -63,7 +63,7 @@ def objects(count: int) -> Iterator[str]:
 
 
 def container_lines(count: int) -> Iterator[str]:
-    """Lines as containerd writes them, a thousand a second."""
+    """Yield lines as containerd writes them, a thousand per second."""
     for number in range(count):
         second = number // 1000
         time = f"09:{second // 60 % 60:02d}:{second % 60:02d}.{number % 1000:03d}123456"
@@ -71,7 +71,7 @@ def container_lines(count: int) -> Iterator[str]:
 
 
 def access_lines(count: int) -> Iterator[str]:
-    """Lines in the combined format of web servers."""
+    """Yield lines in the combined format of web servers."""
     for number in range(count):
         yield (
             f"10.1.{number % 256}.{number // 256 % 256} - u{number % 97} [21/Nov/2026:09:30:{number % 60:02d} +0000] "
@@ -85,13 +85,13 @@ TOKENIZER = "%{time} %{level} [%{thread}] %{logger} - %{text} id=%{order} user=%
 SHAPES = (
     Shape("plain", "", plain),
     Shape(
-        "stack traces, 10 lines a message",
-        "400 k/s, 2 us",
+        "stack traces, 10 lines per message",
+        "400 k/s, 2 µs",
         stack_traces,
         r"parsers: [{multiline: {pattern: '^[0-9]{4}-', negate: true, match: after}}]",
         lines_a_message=10,
     ),
-    Shape("ndjson, 220 bytes", "180 k/s, 6 us", objects, "parsers: [{ndjson: {target: ''}}]"),
+    Shape("ndjson, 220 bytes", "180 k/s, 6 µs", objects, "parsers: [{ndjson: {target: ''}}]"),
     Shape("container (CRI)", "180 k/s", container_lines, "parsers: [{container: {format: cri}}]"),
     Shape("utf-16", "1.5 x plain", plain, "encoding: utf-16le", encoding="utf-16-le"),
     Shape(
@@ -126,7 +126,7 @@ def table(runs: Runs, contender: Contender, rounds: int, lines: int, only: list[
             result = throughput.measure(contender, job)
             results[shape.name].append(result)
             rate = result.events_per_second * shape.lines_a_message / 1000
-            report(f"round {number + 1}, {shape.name}: {rate:.0f} k lines/s, {_cost(shape, result):.2f} us")
+            report(f"round {number + 1}, {shape.name}: {rate:.0f} k lines/s, {_cost(shape, result):.2f} µs")
     rows = [
         (
             shape.name,
@@ -137,7 +137,7 @@ def table(runs: Runs, contender: Contender, rounds: int, lines: int, only: list[
         )
         for shape in chosen
     ]
-    return show((f"{lines} lines", "aim", "k lines/s", "CPU us a line", "memory MB"), rows)
+    return show((f"{lines} lines", "aim", "k lines/s", "CPU µs per line", "memory MB"), rows)
 
 
 def _cost(shape: Shape, run: throughput.Throughput) -> float:

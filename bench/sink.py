@@ -1,4 +1,4 @@
-"""The sink beside the barest job from Kafka to Delta, and what each part of it costs: `script/bench --sink`."""
+"""The sink compared with a minimal job from Kafka to Delta, and the cost of its parts: `script/bench --sink`."""
 
 import subprocess
 import sys
@@ -16,10 +16,10 @@ from bench.table import show, spread
 from demo.process import SINK_PROGRAM
 
 PARTS = ("speed", "shipped", "delay")
-BATCHES = 6  # of each run: half a million records each, as in a catch-up with the default bounds
+BATCHES = 6  # per run: of half a million records, as in a catch-up with default limits
 MASTER = "local[2]"
 BAD_EVERY = 100
-RATE = 100.0  # rows a second while delays are measured
+RATE = 100.0  # rows per second while delays are measured
 
 CONFIG = """\
 kafka: {{hosts: ["{bootstrap}"], topics: [{topic}]}}
@@ -39,7 +39,7 @@ class FilledTopic:
 
 @dataclass(frozen=True, slots=True)
 class LandingContender:
-    """A yardstick, a module of its own; or the sink itself with some of its options. `topic`: the kind of records."""
+    """A baseline in a separate module, or the sink with options. `topic`: the kind of records."""
 
     name: str
     module: str = ""
@@ -47,14 +47,14 @@ class LandingContender:
     topic: str = "good"
 
 
-BARE = LandingContender("barest: a string to Delta", module="bench.sink_bare")
+BARE = LandingContender("minimal job: a string to Delta", module="bench.sink_bare")
 SINK = LandingContender("the sink")
 LADDER = (
     BARE,
     LandingContender("the sink, dedupe off", options=("-E", "dedupe.enabled=false")),
     SINK,
     LandingContender("the sink, 1 % bad", topic="bad"),
-    LandingContender("no Spark, one process, a string", module="bench.sink_deltalake"),
+    LandingContender("one process without Spark: a string to Delta", module="bench.sink_deltalake"),
 )
 
 
@@ -74,7 +74,7 @@ def tables(runs: Runs, rounds: int, records: int, parts: Sequence[str], seconds:
 def ladder(
     runs: Runs, rounds: int, topics: dict[str, FilledTopic], contenders: Sequence[LandingContender], title: str
 ) -> str:
-    """Measure all contenders, each once a round."""
+    """Measure all contenders, each once per round."""
     measured: dict[str, list[Landing]] = {contender.name: [] for contender in contenders}
     for number in range(rounds):
         for contender in contenders:
@@ -83,20 +83,19 @@ def ladder(
             measured[contender.name].append(landing)
             report(
                 f"round {number + 1}, {contender.name}: {landing.rows_per_second / 1000:.0f} k rows/s, "
-                f"{landing.cpu_us:.1f} us, {landing.memory_mb:.0f} MB, heap {landing.heap_mb:.0f} MB"
+                f"{landing.cpu_us:.1f} µs, {landing.memory_mb:.0f} MB, heap {landing.heap_mb:.0f} MB"
             )
-    return show(
-        (title, "k rows/s", "of the barest", "CPU us a row", "more", "memory MB", "heap MB", "live MB"), rows(measured)
-    )
+    columns = ("k rows/s", "times the minimal job", "CPU µs per row", "added µs", "memory MB", "heap MB", "live MB")
+    return show((title, *columns), rows(measured))
 
 
 def rows(measured: dict[str, list[Landing]]) -> list[tuple[str, ...]]:
-    """Return a row for each contender, beside the first one round by round; `more` is the CPU beyond the row before."""
-    barest = next(iter(measured.values()))
+    """Return a row per contender, compared with the first by round; `added`: CPU more than the previous row's."""
+    minimal = next(iter(measured.values()))
     lines: list[tuple[str, ...]] = []
     before = 0.0
     for name, runs in measured.items():
-        shares = [run.rows_per_second / bare.rows_per_second for run, bare in zip(runs, barest, strict=True)]
+        shares = [run.rows_per_second / bare.rows_per_second for run, bare in zip(runs, minimal, strict=True)]
         cpu = median(run.cpu_us for run in runs)
         lines.append(
             (
@@ -122,7 +121,7 @@ def delays(runs: Runs, rounds: int, rate: float, seconds: float) -> str:
         start, delay = sink_delay.measure(sink(config), directory, job.bootstrap, job.topic, rate, seconds)
         report(
             f"round {number + 1}: first row after {start:.1f} s, p50 {delay.p50:.2f} s, p99 {delay.p99:.2f} s, "
-            f"longest {delay.longest:.2f} s"
+            f"max {delay.maximum:.2f} s"
         )
         starts.append(start)
         measured.append(delay)
@@ -130,9 +129,9 @@ def delays(runs: Runs, rounds: int, rate: float, seconds: float) -> str:
         ("start to first row s", starts),
         ("p50 s", [run.p50 for run in measured]),
         ("p99 s", [run.p99 for run in measured]),
-        ("longest s", [run.longest for run in measured]),
+        ("max s", [run.maximum for run in measured]),
     )
-    title = f"produced to visible, {rate:.0f} rows/s"
+    title = f"delay from Kafka to table, {rate:.0f} rows/s"
     return show(
         (title, *(name for name, _ in columns)), [("the sink", *(spread(seconds, ".2f") for _, seconds in columns))]
     )
@@ -140,14 +139,14 @@ def delays(runs: Runs, rounds: int, rate: float, seconds: float) -> str:
 
 def produced(runs: Runs, records: int, bad_every: int = 0) -> FilledTopic:
     job = runs.job(runs.directory, records)
-    report(f"producing {records} records" + (f", every {bad_every}th bad" if bad_every else ""))
+    report(f"producing {records} records" + (f", 1 in {bad_every} bad" if bad_every else ""))
     arguments = [job.bootstrap, job.topic, str(records), "--bad-every", str(bad_every)]
     subprocess.run([sys.executable, "-m", "bench.sink_records", *arguments], check=True)
     return FilledTopic(job.bootstrap, job.topic, records)
 
 
 def shipped(runs: Runs, records: int) -> FilledTopic:
-    """Fill a topic with the shipper's own records, from more files than partitions."""
+    """Fill a topic with records of the shipper, from more files than partitions."""
     parts = 16
     for part in range(parts):
         write_lines(runs.directory / f"shipped-{part}.log", records // parts)

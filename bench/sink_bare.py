@@ -1,9 +1,9 @@
-"""The yardstick of the sink: the barest job from Kafka to Delta, every record as a string, by Spark's own Kafka source.
+"""The sink's baseline: a minimal job from Kafka to Delta, each record as a string, with Spark's Kafka source.
 
     python -m bench.sink_bare CONFIG
 
-Session and settings are the sink's, but for Java's young generation: here the rows do pass through Java. The line that
-is logged for each batch has the sink's form, too.
+Session and settings are the sink's, except Java's young generation: here the rows pass through Java. The log line of
+each batch has the sink's format.
 """
 
 import json
@@ -28,16 +28,16 @@ from log_shipper.spark_sink.options.views import ViewConfig
 from log_shipper.spark_sink.platform.session import open_session
 
 OWN = {
-    # The third of the heap that Java gives it by default.
+    # Java's default: a third of the heap.
     "spark.driver.extraJavaOptions": "-Xmn298m",
-    # The connector depends on what Spark has on its class path already.
+    # Spark has these dependencies of the connector on its class path.
     "spark.jars.packages": f"org.apache.spark:spark-sql-kafka-0-10_2.13:{pyspark.__version__}",
     "spark.jars.excludes": "org.apache.hadoop:hadoop-client-api,org.apache.hadoop:hadoop-client-runtime",
 }
 
 
 class BatchLog(StreamingQueryListener):
-    """Logs each batch on stderr."""
+    """Logs each batch to stderr."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class BatchLog(StreamingQueryListener):
 
 def main() -> None:
     config = load([Path(sys.argv[1])], SinkConfig)
-    views = (ViewConfig(name="any", sql="SELECT * FROM lines"),)  # they alone bring Delta, to which this job writes
+    views = (ViewConfig(name="any", sql="SELECT * FROM lines"),)  # only views load Delta, which this job writes
     spark, batch_log = open_session(replace(config, views=views, spark={**config.spark, **OWN})), BatchLog()
     spark.streams.addListener(batch_log)
     options = {

@@ -1,7 +1,7 @@
-"""The delay until a record is visible in the table: from its production to the commit that names its file.
+"""The delay until a record is visible in the table: from its production to the commit of its data file.
 
-The table is not queried meanwhile. A file's statistics, or where it has rows of several partitions the file, give the
-Kafka offsets of its rows, and the records of a partition land in order.
+The table is not queried meanwhile. The Kafka offsets of a file's rows are in its statistics, or in the file if its rows
+are of several partitions; the records of a partition land in order.
 """
 
 import json
@@ -20,8 +20,8 @@ from bench.appends import Delays
 from bench.sink_process import running
 from bench.sink_records import partition_of, record
 
-LOOK = 0.005
-START = 120.0  # seconds that the first record may take: Java starts, and compiles
+POLL_INTERVAL = 0.005
+START = 120.0  # maximum seconds until the first record lands: Java starts and compiles
 WARM = 20.0
 GIVE_UP = 60.0
 
@@ -40,8 +40,8 @@ class Commits:
 
 
 def highest(commit: str, table: Path) -> dict[int, int]:
-    """Return by partition the highest Kafka offset in the files of this commit to a table of lines. Reads a file only
-    if its statistics do not say which partition its offsets are of: a small batch has rows of several in one file."""
+    """Return the highest Kafka offset by partition in the files of a commit. Reads a file only if its rows are of
+    several partitions, as in a small batch."""
     offsets: dict[int, int] = {}
     for line in commit.splitlines():
         if (added := json.loads(line).get("add")) is None:
@@ -52,9 +52,9 @@ def highest(commit: str, table: Path) -> dict[int, int]:
 
 
 def _ends(added: Mapping[str, Any], table: Path) -> list[tuple[int, int]]:
-    least, most = (json.loads(added["stats"])[name] for name in ("minValues", "maxValues"))
-    if least["partition"] == most["partition"]:
-        return [(most["partition"], most["kafka_offset"])]
+    low, high = (json.loads(added["stats"])[name] for name in ("minValues", "maxValues"))
+    if low["partition"] == high["partition"]:
+        return [(high["partition"], high["kafka_offset"])]
     rows = parquet.ParquetFile(table / added["path"]).read(["partition", "kafka_offset"])
     ends = rows.group_by("partition").aggregate([("kafka_offset", "max")]).to_pylist()
     return [(row["partition"], row["kafka_offset_max"]) for row in ends]
@@ -62,7 +62,7 @@ def _ends(added: Mapping[str, Any], table: Path) -> list[tuple[int, int]]:
 
 @dataclass(slots=True)
 class Stamps:
-    """The time at which each record was produced, by partition and offset, until it is visible. Used by two threads."""
+    """The production times of records by partition and offset, until they are visible. Thread-safe."""
 
     delays: list[float] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -70,7 +70,7 @@ class Stamps:
     _visible: dict[int, tuple[int, float]] = field(default_factory=dict)
 
     def produced(self, partition: int, offset: int, moment: float) -> None:
-        """Note that Kafka has acknowledged the record, which may be after it is visible."""
+        """Record the acknowledgement of a record; it may arrive after the record is visible."""
         with self._lock:
             last, seen = self._visible.get(partition, (-1, 0.0))
             if offset <= last:
@@ -93,8 +93,8 @@ class Stamps:
 def measure(
     command: Sequence[str], directory: Path, bootstrap: str, topic: str, rate: float, seconds: float
 ) -> tuple[float, Delays]:
-    """Return the seconds from the job's start to its first row, and the delays of the records of `seconds`, after a
-    warm-up. Raises RuntimeError when they do not land."""
+    """Return the seconds from the job's start to its first row, and the delays of the records of `seconds` after a
+    warm-up. Raises RuntimeError if records do not land."""
     commits, stamps = Commits(directory / "lines"), Stamps()
     began = time.monotonic()
     producer = _Producing(bootstrap, topic, rate, stamps)
@@ -125,7 +125,7 @@ def _watch(
         if (until_first and stamps.delays) or (until_none and not stamps.waiting):
             return
         job.child.check()
-        time.sleep(LOOK)
+        time.sleep(POLL_INTERVAL)
 
 
 class _Producing(threading.Thread):

@@ -1,10 +1,8 @@
-"""A further yardstick of the sink, without Spark: one process reads the topic, and deltalake appends every record as a
-string.
+"""A baseline of the sink without Spark: one process reads the topic, and deltalake appends each record as a string.
 
     python -m bench.sink_deltalake CONFIG
 
-It keeps no position, so a restart would land everything again. The line that is logged for each batch has the sink's
-form.
+It saves no position. The log line of each batch has the sink's format.
 """
 
 import json
@@ -20,7 +18,7 @@ from deltalake import write_deltalake
 from log_shipper.config.yaml.load import load
 from log_shipper.spark_sink.options.model import SinkConfig
 
-FETCHED = 10_000  # records that one call returns at most
+FETCHED = 10_000  # maximum records per call
 LAST_TIMEOUT = 1.0
 
 
@@ -48,7 +46,7 @@ def main() -> None:
 
 
 def batches(consumer: Consumer, partitions: int, size: int) -> Iterator[pyarrow.Array]:
-    """Yield the values of `size` records or more at a time, until the end of each partition was reached."""
+    """Yield values in chunks of at least `size` records, until the end of each partition."""
     chunks: list[pyarrow.Array] = []
     ended, count = 0, 0
     while ended < partitions:

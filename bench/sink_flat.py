@@ -1,20 +1,20 @@
-"""The figures of each minute of a soak of the sink, and whether they stayed flat. Nothing is run here."""
+"""The figures of each minute of the sink's soak test, and whether they stayed flat."""
 
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
-COLD_MINUTES = 15  # Java compiles, and takes its memory: measured, 1.0 GiB after two minutes and 1.4 after 15
-JAVA_MB = 1536  # the memory that the documentation asks for
-SECONDS_BEHIND = 5.0  # of the rate: a lag that one or two batches catch up with
+COLD_MINUTES = 15  # Java compiles and allocates: measured 1.0 GiB after 2 minutes and 1.4 GiB after 15
+JAVA_MB = 1536  # the documented requirement
+SECONDS_BEHIND = 5.0  # of records at the rate: one or two batches
 
 
 @dataclass(slots=True)
 class TableFiles:
-    """A table's files, by the commits of its log."""
+    """The files of a table, by the commits of its log."""
 
-    added: int = 0  # by batches, also those that were compacted or deleted since
+    added: int = 0  # by batches, including files compacted or deleted since
     rows: int = 0
     _dates: dict[str, str] = field(default_factory=dict)
 
@@ -23,7 +23,7 @@ class TableFiles:
             action = json.loads(line)
             if (add := action.get("add")) is not None:
                 self._dates[add["path"]] = add["partitionValues"]["date"]
-                if add["dataChange"]:  # compacted files bring no new rows
+                if add["dataChange"]:  # compacted files have no new rows
                     self.added += 1
                     self.rows += json.loads(add["stats"])["numRecords"]
             elif (remove := action.get("remove")) is not None:
@@ -35,21 +35,20 @@ class TableFiles:
 
     @property
     def today(self) -> int:
-        """Return how many files the last date has."""
+        """The number of files of the last date."""
         last = max(self._dates.values(), default="")
         return sum(date == last for date in self._dates.values())
 
 
 @dataclass(frozen=True, slots=True)
 class Minute:
-    """`lag`: records that were produced and have not landed. `files_added`: by the minute's batches. The other counts
-    of files are those at its end: `files_today` and `files` in the table, `log_files` in its log's directory.
-    `rows`: landed since the start."""
+    """`lag`: produced records that have not landed. `files_added`: by the minute's batches. At the end of the minute:
+    `files_today` and `files` in the table, `log_files` in _delta_log. `rows`: landed since the start."""
 
     number: int
     batches: int
     p50: float
-    longest: float
+    maximum: float
     lag: int
     java_mb: float
     python_mb: float
@@ -58,14 +57,14 @@ class Minute:
     files: int
     log_files: int
     rows: int
-    maintained: bool = False  # `maintain` ran for a part of it
-    stolen: float = 0.0  # share of the machine's time that its host gave to others
+    maintained: bool = False  # `maintain` ran in it
+    stolen: float = 0.0  # steal time of the virtual machine, as a share
 
     def __str__(self) -> str:
-        beside = "beside maintain, " if self.maintained else ""
+        maintain = "with maintain, " if self.maintained else ""
         return (
-            f"minute {self.number}: {beside}{self.stolen:.0%} stolen, {self.batches} batches, p50 {self.p50:.2f} s, "
-            f"longest {self.longest:.2f} s, lag {self.lag:,}; Java {self.java_mb:.0f} MB, Python {self.python_mb:.0f} "
+            f"minute {self.number}: {maintain}{self.stolen:.0%} stolen, {self.batches} batches, p50 {self.p50:.2f} s, "
+            f"max {self.maximum:.2f} s, lag {self.lag:,}; Java {self.java_mb:.0f} MB, Python {self.python_mb:.0f} "
             f"MB; {self.files_added} files written, {self.files_today} in the last date, {self.files} in the table, "
             f"{self.log_files} in _delta_log; {self.rows:,} rows"
         )
@@ -73,7 +72,7 @@ class Minute:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """The median of the last third may be at most `times` that of the first."""
+    """A limit on growth: the median of the last third is at most `times` that of the first."""
 
     name: str
     value: Callable[[Minute], float]
@@ -83,11 +82,11 @@ class Limit:
 
 LIMITS = (
     Limit("batch seconds, p50", lambda minute: minute.p50, 1.25, ".2f"),
-    Limit("batch seconds, longest", lambda minute: minute.longest, 1.5, ".2f"),
+    Limit("batch seconds, maximum", lambda minute: minute.maximum, 1.5, ".2f"),
     Limit("memory of Java, MB", lambda minute: minute.java_mb, 1.1, ".0f"),
     Limit("memory of Python, MB", lambda minute: minute.python_mb, 1.1, ".0f"),
-    # Not a minute: the faster the batches, the more of them, and of files.
-    Limit("files written a batch", lambda minute: minute.files_added / minute.batches, 1.1, ".1f"),
+    # Not per minute: faster batches write more files.
+    Limit("files written per batch", lambda minute: minute.files_added / minute.batches, 1.1, ".1f"),
 )
 
 
@@ -101,22 +100,22 @@ class Finding:
 
 
 def findings(minutes: Sequence[Minute], rate: float) -> list[Finding]:
-    """Compare the minutes without `maintain`: beside it everything is slower on a small machine, and it runs longer in
-    some thirds than in others. Raises RuntimeError if there are too few minutes for two thirds."""
+    """Compare the minutes without `maintain`, which slows down a small machine, and runs longer in some thirds than in
+    others. Raises RuntimeError if there are too few minutes."""
     warm = [minute for minute in minutes if minute.number > COLD_MINUTES and not minute.maintained]
     third = len(warm) // 3
     if not third:
         raise RuntimeError(
-            f"{len(warm)} minutes are too few: three are compared, without the first {COLD_MINUTES}, and without those "
-            "in which maintain ran"
+            f"{len(warm)} minutes are too few: at least three are required, except the first {COLD_MINUTES} and those "
+            "with maintain"
         )
     first, last = warm[:third], warm[-third:]
     compared = [_compared(limit, first, last) for limit in LIMITS]
     lag = median(minute.lag for minute in last)
-    behind = f"lag: {lag:,.0f} records in the last third, {lag / rate:.1f} s of the rate (limit {SECONDS_BEHIND:.0f} s)"
-    most = max(minute.java_mb for minute in minutes)
-    memory = f"memory of Java, at most: {most:.0f} MB (limit {JAVA_MB} MB)"
-    return [*compared, Finding(behind, lag <= rate * SECONDS_BEHIND), Finding(memory, most <= JAVA_MB)]
+    behind = f"lag: {lag:,.0f} records in the last third, {lag / rate:.1f} s at the rate (limit {SECONDS_BEHIND:.0f} s)"
+    peak = max(minute.java_mb for minute in minutes)
+    memory = f"maximum memory of Java: {peak:.0f} MB (limit {JAVA_MB} MB)"
+    return [*compared, Finding(behind, lag <= rate * SECONDS_BEHIND), Finding(memory, peak <= JAVA_MB)]
 
 
 def _compared(limit: Limit, first: Sequence[Minute], last: Sequence[Minute]) -> Finding:

@@ -1,9 +1,8 @@
-"""A month of a sink in minutes: `script/bench --month`. Commits and rounds of maintenance are the product's own; the
-data files are links to one file a day, so what a batch costs beside its commits is left out, and so are fsyncs.
+"""A month of a sink in minutes: `script/bench --month`. Commits and rounds of maintenance are the product's own. Data
+files are links to one file per day: the cost of a batch except its commits is not measured, nor are fsyncs.
 
-The days lie in the past, and time passes as the bench says. What a batch has written gets the time of its hour
-afterwards (`_backdate`), and what the table keeps for some days of the real clock is kept for as many days more as the
-simulated one is behind (`_behind`).
+The days are in the past, by a simulated clock. Files of a batch get the simulated time afterwards (`_backdate`), and
+retention times of the table are extended by the difference of the clocks (`_behind`).
 """
 
 import logging
@@ -37,7 +36,7 @@ from log_shipper.spark_sink.storage.data_files import DataFile, DataFileWriter
 from log_shipper.spark_sink.storage.layout import retention_properties
 from log_shipper.spark_sink.storage.tables import TxnId
 
-FILES = 200  # log files a day, all replaced at midnight
+FILES = 200  # log files per day, all replaced at midnight
 FILES_OF_BATCH = 20
 PARTITIONS = 10
 DAY = 86400.0
@@ -59,13 +58,13 @@ class Cost:
 
 @dataclass(slots=True)
 class Day:
-    """The figures of a day. `most_files`: in the table of lines, before a round; `disk`: bytes of all tables, with the
-    replaced files that are kept; `log_files`, `log`: number and bytes of what is in their `_delta_log`."""
+    """The figures of a day. `max_files`: in the table of lines, before a round; `disk`: bytes of all tables, including
+    removed files that are kept; `log_files`, `log`: number and bytes of files in their `_delta_log`."""
 
     start: Cost
     commits: list[Cost] = field(default_factory=list)
     rounds: list[Cost] = field(default_factory=list)
-    most_files: int = 0
+    max_files: int = 0
     disk: int = 0
     log_files: int = 0
     log: int = 0
@@ -73,10 +72,10 @@ class Day:
 
 
 def maintain(config: SinkConfig, now: datetime) -> Cost:
-    """Run a round as of a moment. Raises RuntimeError if a step fails."""
+    """Run a round at the simulated time. Raises RuntimeError if a step fails."""
     cost = _stopwatch()
     if Maintenance(config, dry_run=False, now=now).run():
-        raise RuntimeError("a step of the maintenance failed")
+        raise RuntimeError("a step of maintenance failed")
     return cost()
 
 
@@ -87,13 +86,13 @@ def maintain_apart(config: SinkConfig, now: datetime) -> Cost:
 
 
 def _no_reader() -> NoReturn:
-    raise AssertionError("the bench reads no Kafka")
+    raise AssertionError("the bench does not read Kafka")
 
 
 @dataclass(slots=True)
 class Month:
-    """A sink with its tables, and its days one after the other. `every`: seconds from batch to batch; `rounds`: of
-    maintenance a day; `last_round`: runs the one whose memory is measured."""
+    """A sink with its tables, day after day. `every`: seconds from batch to batch; `rounds`: of maintenance per day;
+    `last_round`: runs the round whose memory is measured."""
 
     config: SinkConfig
     first: date
@@ -108,7 +107,7 @@ class Month:
         self.now = datetime.combine(self.first, datetime.min.time(), UTC).timestamp()
 
     def day(self) -> Day:
-        """Let a day pass, which begins with a start of the sink."""
+        """Simulate a day, which begins with a start of the sink."""
         cost = _stopwatch()
         writer = open_writer(LocalTasks(), self.config, _no_reader, lambda: self.now, report)
         writer.tables.prepare()
@@ -122,13 +121,13 @@ class Month:
                 writer.commit(batch, self._ends(), TxnId("month", self._batch))
                 day.commits.append(cost())
             self._backdate()
-            day.most_files = max(day.most_files, lines.count_size().files)
+            day.max_files = max(day.max_files, lines.count_size().files)
             day.rounds.append(self._round(self.last_round if number == self.rounds else maintain))
         self._measure(day, writer)
         return day
 
     def _batches(self, master: DataFile) -> Iterator[WrittenBatch]:
-        """Yield the batches up to the next round, each with one file of each table."""
+        """Yield the batches up to the next round, each with one file."""
         table = Path(self.config.table.path)
         for _ in range(int(DAY / self.rounds / self.every)):
             self._batch += 1
@@ -149,7 +148,7 @@ class Month:
         return {("logs", number): self._batch * 100 for number in range(PARTITIONS)}
 
     def _master(self, writer: BatchWriter) -> DataFile:
-        """Write the file that those of the day are links to."""
+        """Write the file that the day's files are links to."""
         staged = writer.tables.staged(self.config.table.path, [])
         seconds = pa.array([round((self.now + number) * 1e6) for number in range(FILES_OF_BATCH)])
         ts = seconds.cast(pa.timestamp("us", "UTC"))
@@ -171,7 +170,7 @@ class Month:
         return max(0.0, time.time() - self.now)
 
     def _keep(self, writer: BatchWriter) -> None:
-        """Let the tables keep for as long as they would by the simulated clock."""
+        """Extend the retention times of the tables for the simulated clock."""
         properties = retention_properties(self.config.maintenance.vacuum.retain + self._behind())
         for path in self._tables():
             log = writer.tables.log(str(path))
@@ -179,7 +178,7 @@ class Month:
             log.table.alter.set_table_properties(properties)
 
     def _backdate(self, commits: bool = False) -> None:
-        """Give all that was written since the last time the simulated one; with `commits`, also within the log."""
+        """Set the simulated time on files written since the last call; with `commits`, also inside the log."""
         for path in _files(self._tables()):
             if path.stat().st_mtime > self.now + 1:
                 if commits and path.name.endswith(".json") and path.parent.name == "_delta_log":
@@ -207,13 +206,13 @@ def _files(tables: Sequence[Path]) -> Iterator[Path]:
 
 
 def _stopwatch() -> Callable[[], Cost]:
-    """Begin to measure, and return what returns the cost so far."""
+    """Start to measure, and return a function that returns the cost so far."""
     began = time.process_time()
     return lambda: Cost(time.process_time() - began, peak_mb())
 
 
 def table(directory: Path, days: int, every: float) -> str:
-    """Let so many days pass, and return their figures."""
+    """Simulate `days`, and return their figures."""
     file = directory / "sink.yml"
     file.write_text(CONFIG.format(directory=directory))
     config = load([file], SinkConfig)
@@ -223,19 +222,19 @@ def table(directory: Path, days: int, every: float) -> str:
     for number in range(1, days + 1):
         rows.append((str(number), *_cells(month.day())))
         report(" | ".join(rows[-1]))
-    return show((f"a batch each {every:g} s, day", *_HEAD), rows)
+    return show((f"a batch every {every:g} s, day", *_HEAD), rows)
 
 
 _HEAD = (
-    "most files",
+    "max files",
     "disk MB",
     "files in the logs",
     "logs MB",
     "commits of a batch, CPU ms",
-    "99 % below",
+    "p99 of commits, CPU ms",
     "start CPU ms",
     "round CPU s",
-    "longest CPU s",
+    "max round CPU s",
     "round MB",
     "count CPU ms",
 )
@@ -243,7 +242,7 @@ _HEAD = (
 
 def _cells(day: Day) -> Iterator[str]:
     commits, rounds = sorted(commit.cpu * 1e3 for commit in day.commits), [spent.cpu for spent in day.rounds]
-    yield from (f"{day.most_files:,}", f"{day.disk / 1e6:.0f}", f"{day.log_files:,}", f"{day.log / 1e6:.0f}")
+    yield from (f"{day.max_files:,}", f"{day.disk / 1e6:.0f}", f"{day.log_files:,}", f"{day.log / 1e6:.0f}")
     yield from (f"{median(commits):.0f}", f"{commits[len(commits) * 99 // 100]:.0f}", f"{day.start.cpu * 1e3:.0f}")
     yield from (f"{median(rounds):.2f}", f"{max(rounds):.1f}", f"{day.rounds[-1].memory_mb:.0f}")
     yield f"{day.count.cpu * 1e3:.0f}"

@@ -1,4 +1,4 @@
-"""A producer as a process of its own: a given number of records of 216 bytes, at full speed or at a steady rate.
+"""A producer in a separate process: records of 216 bytes, at full speed or at a constant rate.
 
 python -m bench.sink_records BOOTSTRAP TOPIC COUNT [--bad-every 100] [--rate 20000]
 """
@@ -14,7 +14,7 @@ from bench.topics import PARTITIONS
 
 FILES = 64
 HOSTS = 8
-RUN = 100  # records of one file in a row, as a shipper sends them
+RUN = 100  # consecutive records of one file, as a shipper sends them
 SIZE = 216
 LENGTH = 87  # of the line in its file
 PADDING = "the quick brown fox jumps over the lazy dog and runs away from " * 2
@@ -22,7 +22,7 @@ BAD = b"a line that is not JSON, from a program that writes to the topic without
 
 
 def record(number: int, now: datetime) -> tuple[str, bytes]:
-    """Return file id and value of the record with this number: line after line of each file."""
+    """Return file id and value of the record with this number; the lines of a file are in order."""
     turn, place = divmod(number, FILES * RUN)
     file, line = place // RUN, turn * RUN + place % RUN
     file_id = f"{file:016x}"
@@ -41,13 +41,13 @@ def partition_of(file_id: str) -> int:
 
 
 def sped_up_clock(start: datetime, factor: float) -> Callable[[], datetime]:
-    """Return a clock that is at `start` now, and runs `factor` times as fast as others."""
+    """Return a clock that starts at `start`, and runs `factor` times as fast as real time."""
     started = time.monotonic()
     return lambda: start + timedelta(seconds=(time.monotonic() - started) * factor)
 
 
 def produce(bootstrap: str, topic: str, count: int, bad_every: int, rate: float, clock: Callable[[], datetime]) -> None:
-    """Send each file's records to one partition, `rate` a second; 0 is full speed. `clock`: the records' time."""
+    """Send each file's records to one partition, `rate` per second (0: full speed). `clock`: time of the records."""
     producer = Producer(
         {
             "bootstrap.servers": bootstrap,
@@ -65,12 +65,12 @@ def produce(bootstrap: str, topic: str, count: int, bad_every: int, rate: float,
             if rate and (wait := began + number / rate - time.monotonic()) > 0:
                 time.sleep(wait)
         file_id, value = record(number, now)
-        # Not the first line of a file: without it the file is a suspect, whose rows are looked up in the table.
+        # Not the first line of a file: without it, the sink would look up the file's rows in the table.
         if bad_every and number % bad_every == bad_every // 2:
             value = BAD
         _send(producer, topic, file_id, value)
     if left := producer.flush(60):
-        raise RuntimeError(f"{left} records were not sent")
+        raise RuntimeError(f"{left} records are unsent after 60 s")
 
 
 def _send(producer: Producer, topic: str, file_id: str, value: bytes) -> None:
@@ -88,8 +88,8 @@ def main() -> None:
     parser.add_argument("count", type=int)
     parser.add_argument("--bad-every", type=int, default=0)
     parser.add_argument("--rate", type=float, default=0.0)
-    parser.add_argument("--begin", type=datetime.fromisoformat, default=datetime.now(UTC), help="the records' time")
-    parser.add_argument("--hasten", type=float, default=1.0, metavar="FACTOR", help="how fast their time passes")
+    parser.add_argument("--begin", type=datetime.fromisoformat, default=datetime.now(UTC), help="time of the records")
+    parser.add_argument("--hasten", type=float, default=1.0, metavar="FACTOR", help="speed of that time")
     given = parser.parse_args()
     clock = sped_up_clock(given.begin, given.hasten)
     produce(given.bootstrap, given.topic, given.count, given.bad_every, given.rate, clock)

@@ -1,4 +1,4 @@
-"""The CPU time that one process takes to make rows of records, without Kafka and without writing them.
+"""The CPU time of one process to convert records to rows, without reading Kafka and without writing.
 
 python -m bench.sink_rows [COUNT]
 """
@@ -21,12 +21,12 @@ Record = tuple[bytes, Headers | None]
 
 
 def flat(number: int) -> Record:
-    """Return a record of 216 bytes; a hundred of a file have one time, as those of a batch."""
+    """Return a record of 216 bytes; a hundred of a file have the same time, as in a batch."""
     return record(number, BEGIN + timedelta(milliseconds=number // 100))[1], None
 
 
 def agents(number: int) -> Record:
-    """Return a record with all members that the shipper writes."""
+    """Return a record with all members of the shipper's records."""
     value, _ = flat(number)
     head, tail = value.split(b'}},"host"')
     return (
@@ -36,18 +36,18 @@ def agents(number: int) -> Record:
 
 
 def parsed(number: int) -> Record:
-    """Return one with members that differ in every record, as a parser makes them."""
+    """Return a record with individual members, as parsers add."""
     own = b'"http":{"response":{"status_code":%d},"took":%d.5}}' % (number % 500, number)
     return agents(number)[0][:-1] + b"," + own, None
 
 
 def own_times(number: int) -> Record:
-    """Return a record with a time of its own."""
+    """Return a record with an individual time."""
     return record(number, BEGIN + timedelta(milliseconds=7 * number))[1], None
 
 
 def text(number: int) -> Record:
-    """Return a record whose value is the message alone."""
+    """Return a record whose value is only the message."""
     place = {"log.file.id": b"%016x" % (number // 100 % 64), "log.offset": b"%d" % (number * 87), "log.length": b"87"}
     line = {"@timestamp": b"2026-11-21T09:30:00.%03dZ" % (number // 1600 % 1000), "host.name": b"web-1"}
     return b"the quick brown fox jumps over the lazy dog", [*(place | line).items()]
@@ -59,12 +59,12 @@ def bad(every: int) -> Callable[[int], Record]:
 
 SHAPES: dict[str, Callable[[int], Record]] = {
     "216 bytes": flat,
-    "1 % of them bad": bad(100),
-    "10 % of them bad": bad(10),
-    "each with a time of its own": own_times,
+    "216 bytes, 1 % bad": bad(100),
+    "216 bytes, 10 % bad": bad(10),
+    "216 bytes, individual times": own_times,
     "all members of the shipper": agents,
-    "with members that differ": parsed,
-    "the message alone, place in headers": text,
+    "individual members": parsed,
+    "only the message, place in headers": text,
 }
 
 
@@ -79,13 +79,13 @@ def runs(shape: Callable[[int], Record], count: int) -> list[KafkaRecords]:
 
 
 def measure(shape: Callable[[int], Record], count: int) -> float:
-    """Return microseconds of CPU for each record."""
-    given = runs(shape, count)
+    """Return CPU microseconds per record."""
+    prepared = runs(shape, count)
     conversion = Conversion(RowOptions(parse_template("/data/lines")), lambda: BEGIN)
     gc.collect()
-    gc.freeze()  # as in a process that keeps none of its garbage
+    gc.freeze()  # keeps the prepared records out of collections
     began = time.process_time()
-    for run in given:
+    for run in prepared:
         conversion.convert(run)
     taken = time.process_time() - began
     gc.unfreeze()
@@ -95,7 +95,7 @@ def measure(shape: Callable[[int], Record], count: int) -> float:
 def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
     for name, shape in SHAPES.items():
-        print(f"{name}: {measure(shape, count):.2f} µs a record")  # noqa: T201
+        print(f"{name}: {measure(shape, count):.2f} µs per record")  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""How soon `spark-sink search` prints its first line, and how long it takes: `script/bench --search`.
+"""Time until the first line of `spark-sink search`, and until its end: `script/bench --search`.
 
-A day of made lines, in two forms: in files as `maintain` leaves them, and in those of batches. Four at a time overlap.
-A third one has each file of batches five times, by links: a hundred million rows if twenty were asked for. There the
-questions of the search page are asked too (`bench.sink_ui`).
+Searches a day of generated lines in two tables: with files of `maintain`, and with files of batches, four of which
+overlap. A third table has each file of batches five times, by links: 100 million rows for 20 million. It is also
+queried as the search page does (`bench.sink_ui`).
 
-python -m bench.sink_search PATH ROWS FILE_ROWS [TIMES]    makes such a table
+python -m bench.sink_search PATH ROWS FILE_ROWS [TIMES]    creates such a table
 """
 
 import argparse
@@ -38,8 +38,8 @@ STATISTICS = ("ts", "host", "path", "file_id", "offset", "topic", "partition", "
 PARTITIONS = 4
 MAINTAINED, BATCHES, LINKED = 4_000_000, 20_000, 50_000  # rows in a file
 TIMES = 5
-BLOCK = 500_000  # rows that are made at a time
-RARE = 2_000_003  # one line in so many has the rare word
+BLOCK = 500_000  # rows generated at a time
+RARE = 2_000_003  # lines per rare word
 
 SEARCHES = {
     "a common word": ["timeout"],
@@ -54,24 +54,24 @@ QUESTIONS = {
     "the newest 500 rows": "/rows?limit=500",
     "the newest 500 with a word": "/rows?limit=500&q=timeout",
     "a day's histogram": f"/counts?{_DAY}",
-    "the same, by host": f"/counts?{_DAY}&by=host",
-    "the same, by a member of doc": f"/counts?{_DAY}&by=http.response.status_code",
-    "the same, of a rare word": f"/counts?{_DAY}&q=%22deadlock%20detected%22",
+    "a day's histogram by host": f"/counts?{_DAY}&by=host",
+    "a day's histogram by a member of doc": f"/counts?{_DAY}&by=http.response.status_code",
+    "a day's histogram of a rare word": f"/counts?{_DAY}&q=%22deadlock%20detected%22",
     "the values of a field": "/counts?by=path&top=12",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    first: float | None  # seconds until the first line, None without one
-    first_cpu: float  # of all threads until then; on a busy machine it is the more reliable figure
+    first: float | None  # seconds until the first line, None without a line
+    first_cpu: float  # of all threads until then; more reliable on a busy machine
     last: float
     cpu: float
     memory_mb: float
 
 
 def main() -> None:
-    """Make a table: the memory that this takes would count for searches that the same process starts."""
+    """Create a table, in a separate process: its memory would count for searches started by the same process."""
     parser = argparse.ArgumentParser(prog="python -m bench.sink_search")
     parser.add_argument("path", type=Path)
     parser.add_argument("rows", type=int)
@@ -82,7 +82,7 @@ def main() -> None:
 
 
 def tables(count: int, rounds: int) -> list[str]:
-    """Measure searches of a day of so many rows, as `maintain` leaves them and as batches do."""
+    """Measure searches of a day of `count` rows, in files of `maintain` and of batches."""
     printed = []
     with tempfile.TemporaryDirectory(prefix="bench-") as directory:
         for title, file_rows, times in (
@@ -91,7 +91,7 @@ def tables(count: int, rounds: int) -> list[str]:
             ("files of batches", LINKED, TIMES),
         ):
             path = Path(directory) / str(file_rows)
-            report(f"making {count * times} rows, {file_rows} in a file")
+            report(f"generating {count * times} rows, {file_rows} per file")
             made = [str(part) for part in (path, count, file_rows, times)]
             subprocess.run([sys.executable, "-m", "bench.sink_search", *made], check=True)
             title = f"{count * times} rows, {title}"
@@ -125,7 +125,7 @@ def measured(title: str, commands: dict[str, list[str]], rounds: int) -> str:
                 spread([run.memory_mb for run in runs], ".0f"),
             )
         )
-    return show((title, "first line s", "CPU until it s", "end s", "CPU s", "memory MB"), rows)
+    return show((title, "first line s", "CPU s to first line", "total s", "CPU s", "memory MB"), rows)
 
 
 def timed(command: list[str]) -> Timed:
@@ -139,16 +139,16 @@ def timed(command: list[str]) -> Timed:
     _, status, usage = os.wait4(process.pid, 0)
     last = time.monotonic() - start
     process.stdout.close()
-    process.returncode = os.waitstatus_to_exitcode(status)  # wait4 took it: subprocess must not wait again
+    process.returncode = os.waitstatus_to_exitcode(status)  # wait4 has reaped it: subprocess must not wait again
     if process.returncode > 1:
-        raise RuntimeError(f"{command} ended with {process.returncode}")
+        raise RuntimeError(f"{command} exited with status {process.returncode}")
     return Timed(first, first_cpu, last, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 
 
 def make(path: Path, count: int, file_rows: int, times: int) -> None:
-    """Write and commit a day of rows, each file so many times. The files of one time are those of as many partitions of
-    Kafka."""
-    layout = Layout(LINES, "made lines", "date", STATISTICS)
+    """Write and commit a day of rows, each file `times` times. PARTITIONS files overlap in time, as those of Kafka's
+    partitions."""
+    layout = Layout(LINES, "generated lines", "date", STATISTICS)
     log = prepare(Location(str(path)), layout)
     files = FileLayout(SCHEMA, "date", STATISTICS, ("message", "doc"))
     written: list[DataFile] = []
@@ -167,14 +167,14 @@ def make(path: Path, count: int, file_rows: int, times: int) -> None:
 
 
 def blocks(start: int, end: int, count: int) -> Iterator[pa.Table]:
-    """Yield every fourth row of those, some at a time."""
+    """Yield every fourth row of a range, in blocks."""
     step = BLOCK * PARTITIONS
     for first in range(start, end, step):
         yield rows(pa.arange(first, min(first + step, end), PARTITIONS), count)
 
 
 def rows(numbers: pa.Array, count: int) -> pa.Table:
-    """Return the rows with these numbers of a day of so many."""
+    """Return the rows with these numbers of a day of `count` rows."""
     micros = compute.add(
         compute.multiply(numbers, timedelta(days=1) // timedelta(microseconds=1) // count), int(DAY.timestamp() * 1e6)
     )

@@ -1,7 +1,7 @@
-"""A steady rate for an hour, to see whether anything grows: `script/soak-sink`.
+"""A soak test of the sink: an hour at a constant rate, to detect growth, `script/soak-sink`.
 
-A day of the records' time passes in `--day` minutes, so that dates come and go, and `spark-sink maintain`, which runs
-beside it, has files to compact. It prints a line a minute, and compares the last third of the minutes with the first.
+A day of the records' time passes in `--day` minutes, so that dates change, and `spark-sink maintain` has files to
+compact. Prints one line per minute, and compares the last third of the minutes with the first.
 """
 
 import argparse
@@ -31,10 +31,10 @@ from demo.broker import Broker
 from demo.process import SINK_PROGRAM
 
 TOPIC = "soak"
-# Records that have landed need not stay: an hour of them is many gigabytes.
+# Short retention: an hour of records is many gigabytes.
 KEPT = {"log.retention.minutes": "15", "log.segment.bytes": "67108864", "log.retention.check.interval.ms": "60000"}
-LOOK = 0.2
-GIVE_UP = 300.0  # seconds, for what was produced last
+POLL_INTERVAL = 0.2
+GIVE_UP = 300.0  # seconds until the last records have landed
 
 
 class Soak:
@@ -47,8 +47,8 @@ class Soak:
         self._maintaining = maintaining
 
     def minute(self, number: int, deadline: float, produced: int) -> Minute | None:
-        """Return the figures up to `deadline` (monotonic), by which `produced` records were produced; None if no batch
-        ended."""
+        """Return the figures up to `deadline` (monotonic), when `produced` records were produced; None without a
+        batch."""
         added, before = self.files.added, psutil.cpu_times()
         maintained = self._maintaining.running
         batches = self._watch(deadline)
@@ -60,7 +60,7 @@ class Soak:
             number=number,
             batches=len(batches),
             p50=median(seconds),
-            longest=max(seconds),
+            maximum=max(seconds),
             lag=produced - self.files.rows,
             java_mb=resident_mb(java.pid),
             python_mb=resident_mb(self._job.child.pid),
@@ -74,12 +74,12 @@ class Soak:
         )
 
     def await_rows(self, count: int) -> None:
-        """Wait until `count` rows have landed. Raises RuntimeError when fewer or more do."""
+        """Wait until `count` rows have landed. Raises RuntimeError on fewer or more rows."""
         deadline = time.monotonic() + GIVE_UP
         while self.files.rows < count and time.monotonic() < deadline:
             self._watch(time.monotonic() + 1)
         if self.files.rows != count:
-            raise RuntimeError(f"{self.files.rows:,} rows landed, {count:,} were produced")
+            raise RuntimeError(f"{self.files.rows:,} rows have landed instead of {count:,}")
 
     def _watch(self, deadline: float) -> list[TimedBatch]:
         batches: list[TimedBatch] = []
@@ -90,11 +90,11 @@ class Soak:
             self._maintaining.step()
             if (left := deadline - time.monotonic()) <= 0:
                 return batches
-            time.sleep(min(LOOK, left))
+            time.sleep(min(POLL_INTERVAL, left))
 
 
 class MaintainRuns:
-    """Runs `spark-sink maintain` every `every` seconds, never two at a time; `close` waits for the last one."""
+    """Runs `spark-sink maintain` every `every` seconds, one at a time; `close` waits for the last run."""
 
     def __init__(self, config: Path, every: float) -> None:
         self._command = [*SINK_PROGRAM, "maintain", "-c", str(config)]
@@ -124,7 +124,7 @@ class MaintainRuns:
 
     def _report(self, code: int) -> None:
         lines = [json.loads(line) for line in self._log.read_text().splitlines() if line.startswith("{")]
-        # The lines with files before and after for each table, failures, and the summary.
+        # File counts of each table, failures, and the summary.
         messages = [
             line["message"] for line in lines if {"files_before", "failures", "error.stack_trace"} & line.keys()
         ]
@@ -139,9 +139,7 @@ def _stolen(before: Any, after: Any) -> float:
 @contextmanager
 def producing(bootstrap: str, directory: Path, options: argparse.Namespace) -> Iterator[Child]:
     midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    start = midnight - timedelta(
-        days=3 + options.minutes // options.day
-    )  # all of it is in the past, and its dates are closed
+    start = midnight - timedelta(days=3 + options.minutes // options.day)  # all dates are in the past
     count, hasten = options.minutes * 60 * options.rate, 24 * 60 / options.day
     command = [sys.executable, "-m", "bench.sink_records", bootstrap, TOPIC, str(count), "--rate", str(options.rate)]
     more = ["--begin", start.isoformat(), "--hasten", str(hasten)]
@@ -170,20 +168,20 @@ def run(directory: Path, broker: Broker, options: argparse.Namespace) -> list[Mi
                     report(str(minute))
                 producer.check()
             soak.await_rows(options.minutes * 60 * options.rate)
-    report(f"{soak.files.rows:,} rows landed, as many as were produced")
+    report(f"all {soak.files.rows:,} produced records have landed")
     return minutes
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
-        prog="script/soak-sink", description="Runs the sink for an hour, and checks that nothing grows."
+        prog="script/soak-sink", description="Run the sink for an hour, and check that nothing grows."
     )
     parser.add_argument("--minutes", type=int, default=60)
-    parser.add_argument("--rate", type=int, default=20_000, help="records a second")
-    parser.add_argument("--day", type=int, default=20, metavar="MINUTES", help="in which the records' day passes")
-    parser.add_argument("--maintain", type=float, default=10, metavar="MINUTES", help="between two runs of maintain")
+    parser.add_argument("--rate", type=int, default=20_000, help="records per second")
+    parser.add_argument("--day", type=int, default=20, metavar="MINUTES", help="duration of a day of the records' time")
+    parser.add_argument("--maintain", type=float, default=10, metavar="MINUTES", help="interval of maintain")
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the processes end with it
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # stops the child processes
     with tempfile.TemporaryDirectory(prefix="soak-") as name:
         directory = Path(name)
         with Broker(directory / "broker", heap="1g", properties=KEPT, jvm_options=()) as broker:

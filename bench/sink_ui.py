@@ -1,6 +1,6 @@
-"""Asks what the search page asks of a day of `bench.sink_search`, and prints the lines of the answer.
+"""Sends a request of the search page for a table of `bench.sink_search`, and prints the lines of the response.
 
-python -m bench.sink_ui PATH QUESTION    such as '/rows?q=timeout'
+python -m bench.sink_ui PATH REQUEST    such as '/rows?q=timeout'
 """
 
 import sys
@@ -19,7 +19,7 @@ def main(path: str, question: str) -> None:
     assert isinstance(body, Iterator)
     for piece in body:
         for line in piece.decode().splitlines():
-            if not line.startswith(('{"start"', '{"counts":{"total":0,')):  # nothing to draw yet
+            if not line.startswith(('{"start"', '{"counts":{"total":0,')):  # nothing to draw
                 print(line, flush=True)  # noqa: T201
 
 

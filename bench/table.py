@@ -7,7 +7,7 @@ from statistics import median
 
 
 def spread(values: Sequence[float], form: str, scale: float = 1.0) -> str:
-    """Return the median, with the smallest and the largest in brackets."""
+    """Return the median, with minimum and maximum in brackets."""
     low, high = min(values) * scale, max(values) * scale
     return f"{median(values) * scale:{form}} ({low:{form}}-{high:{form}})"
 
@@ -24,7 +24,7 @@ def show(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PrintedTable:
-    """A table that was shown: `title` is the head of the first column, `columns` are the heads of the others."""
+    """A printed table. `title`: the heading of the first column; `columns`: the headings of the others."""
 
     title: str
     columns: tuple[str, ...]
@@ -40,7 +40,7 @@ def parse(text: str) -> Iterator[PrintedTable]:
 
 
 class Sheet:
-    """Figures by row and contender, in the order in which they come, beside the aims."""
+    """Figures by row and contender, in order of arrival, with the aims."""
 
     def __init__(self, aims: Mapping[str, str]) -> None:
         self._aims = aims

@@ -14,7 +14,7 @@ from bench.topics import wait_for
 
 @dataclass(frozen=True, slots=True)
 class Throughput:
-    """`cpu_us`: microseconds of processor time an event, process start included."""
+    """`cpu_us`: CPU microseconds per event, including process start."""
 
     events_per_second: float
     cpu_us: float
@@ -30,7 +30,7 @@ def table(runs: Runs, contenders: list[Contender], rounds: int, lines: int) -> s
             result = measure(contender, runs.job(log, lines))
             results[contender.name].append(result)
             rate = result.events_per_second / 1000
-            report(f"round {number + 1}, {contender.name}: {rate:.0f} k events/s, {result.cpu_us:.1f} us")
+            report(f"round {number + 1}, {contender.name}: {rate:.0f} k events/s, {result.cpu_us:.1f} µs")
     rows = [
         (
             name,
@@ -40,11 +40,11 @@ def table(runs: Runs, contenders: list[Contender], rounds: int, lines: int) -> s
         )
         for name, measured in results.items()
     ]
-    return show((f"{lines} lines", "k events/s", "CPU µs an event", "memory MB"), rows)
+    return show((f"{lines} lines", "k events/s", "CPU µs per event", "memory MB"), rows)
 
 
 def measure(contender: Contender, job: ShippingJob) -> Throughput:
-    """Measure one run. Raises RuntimeError with the end of the contender's output when it fails."""
+    """Measure one run. Raises RuntimeError with the end of the contender's output if it fails."""
     started = time.monotonic()
     child = Child(contender.command(job), job.directory / "output.log", exits=contender.exits)
     try:
@@ -55,7 +55,7 @@ def measure(contender: Contender, job: ShippingJob) -> Throughput:
 
 
 def warm_up(runs: Runs, floor: Contender, lines: int) -> None:
-    """Ship something first: the JVM compiles the broker while it works, and no contender should pay for that."""
+    """Ship lines before the measurements: the JVM compiles the broker at work, and no contender should pay for that."""
     report("warming up the broker")
     for _ in range(2):
         measure(floor, runs.job(runs.directory, lines))

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 PARTITIONS = 4
-LOOK_EVERY = 0.02
+POLL_INTERVAL = 0.02
 
 
 def wait_for(
@@ -18,26 +18,26 @@ def wait_for(
     timeout: float = 300.0,
     partitions: int = PARTITIONS,
 ) -> float:
-    """Return the monotonic time at which `count` records were readable; `check` raises when the process has failed."""
+    """Return the monotonic time at which `count` records are readable; `check` raises if the process failed."""
     deadline = time.monotonic() + timeout
     with _counting(bootstrap) as consumer:
         while (number := readable(consumer, topic, partitions)) < count:
             if time.monotonic() > deadline:
                 raise RuntimeError(f"{number} of {count} records in {topic} after {timeout:.0f} s")
             check()
-            time.sleep(LOOK_EVERY)
+            time.sleep(POLL_INTERVAL)
         return time.monotonic()
 
 
 def settled(bootstrap: str, topic: str, pause: float = 3.0) -> int:
-    """Return the number of records when no more have come for `pause` seconds."""
+    """Return the number of records after `pause` seconds without a new one."""
     with _counting(bootstrap) as consumer:
         count, since = 0, time.monotonic()
         while time.monotonic() - since < pause:
             now = readable(consumer, topic)
             if now != count:
                 count, since = now, time.monotonic()
-            time.sleep(LOOK_EVERY)
+            time.sleep(POLL_INTERVAL)
         return count
 
 
@@ -51,7 +51,7 @@ def _counting(bootstrap: str) -> Iterator[Consumer]:
 
 
 def readable(consumer: Consumer, topic: str, partitions: int = PARTITIONS) -> int:
-    """Return the number of records in all partitions; 0 while a new topic's partition has no leader yet."""
+    """Return the number of records in all partitions; 0 while a partition of a new topic has no leader."""
     try:
         return _readable(consumer, topic, partitions)
     except KafkaException:
@@ -64,8 +64,8 @@ def _readable(consumer: Consumer, topic: str, partitions: int) -> int:
 
 
 def follow(bootstrap: str, topic: str) -> Iterator[tuple[bytes, float]]:
-    """Yield values with the wall-clock time of their arrival, from the end of the topic on. An empty value means that
-    none arrived within 0.1 s; the first time, that the consumer listens."""
+    """Yield new values with their wall-clock time of arrival. An empty value means that none arrived within 0.1 s; the
+    first one, that the consumer is ready."""
     consumer = Consumer(
         {
             "bootstrap.servers": bootstrap,
@@ -80,7 +80,7 @@ def follow(bootstrap: str, topic: str) -> Iterator[tuple[bytes, float]]:
     consumer.assign([TopicPartition(topic, part, end) for part, end in enumerate(ends)])
     try:
         while True:
-            # One at a time: consume() would wait to gather many.
+            # Not consume(): it would wait for several messages.
             message = consumer.poll(0.1)
             value = message.value() if message is not None and message.error() is None else None
             yield value or b"", time.time()

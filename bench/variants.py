@@ -1,10 +1,10 @@
-"""An option of the shipper both ways: what it costs to read a file, and to follow one."""
+"""Values of one shipper option compared: reading a file, and following one."""
 
 from bench import follow, throughput
 from bench.contenders import Contender, ShippingJob, shipper, shipper_once
 from bench.runs import Runs
 
-# Of each option of script/bench: the variants, by their overrides of the configuration.
+# By option of script/bench: the variants, with their overrides of the configuration.
 VARIANTS: dict[str, dict[str, tuple[str, ...]]] = {
     "delivery": {
         "at_least_once": ("output.kafka.delivery=at_least_once",),
@@ -13,7 +13,7 @@ VARIANTS: dict[str, dict[str, tuple[str, ...]]] = {
     "queue": {
         "memory": (),
         "disk": ("queue.disk={}",),
-        "disk, all is written": ("queue.disk={flush: 0}",),
+        "disk, flush: 0": ("queue.disk={flush: 0}",),
     },
     "http": {
         "without http": ("http.enabled=false", "http.socket=false"),

@@ -16,7 +16,7 @@ def test_of_one_delay_every_figure_is_that_one() -> None:
 
 
 def test_without_any_delay_there_are_no_figures() -> None:
-    with pytest.raises(ValueError, match="no line came"):
+    with pytest.raises(ValueError, match="no line arrived"):
         Delays.of([])
 
 

@@ -8,10 +8,10 @@ from bench.chart import Figure, figure, picture
 DOCS = Path(__file__).parents[3] / "docs"
 SVG = "{http://www.w3.org/2000/svg}"
 TABLE = """\
-| 10 lines | k events/s    | CPU µs an event |
-| -------- | ------------- | --------------- |
-| shipper  | 100 (50-200)  | 3.0 (2.0-4.0)   |
-| <other>  | 50 (50-50)    | 6.0 (6.0-8.0)   |
+| 10 lines | k events/s    | CPU µs per event |
+| -------- | ------------- | ---------------- |
+| shipper  | 100 (50-200)  | 3.0 (2.0-4.0)    |
+| <other>  | 50 (50-50)    | 6.0 (6.0-8.0)    |
 """
 
 
@@ -37,9 +37,9 @@ def test_the_shippers_bars_have_a_colour_of_their_own() -> None:
 def test_each_panel_has_its_column_the_contenders_and_the_medians_as_they_were_printed() -> None:
     assert texts(picture(TABLE)) == [
         "10 lines",
-        *("k events/s (more is better)", "shipper", "100", "<other>", "50"),
-        *("CPU µs an event (less is better)", "shipper", "3.0", "<other>", "6.0"),
-        "Not in these runs, because the machine did not have them: Filebeat, Fluent Bit",
+        *("k events/s (higher is better)", "shipper", "100", "<other>", "50"),
+        *("CPU µs per event (lower is better)", "shipper", "3.0", "<other>", "6.0"),
+        "Not measured, because they are not installed: Filebeat, Fluent Bit",
     ]
 
 
@@ -48,15 +48,15 @@ def test_the_picture_explains_the_floor_and_shows_rivals_that_a_run_had() -> Non
     shown = texts(picture(f"{TABLE}{more}"))
     assert shown.count("Filebeat 9.1") == 2
     assert shown[-2:] == [
-        "floor: the same records handed to Kafka's client library, without reading files or saving positions",
-        "Not in these runs, because the machine did not have them: Fluent Bit",
+        "floor: the same records sent by Kafka's client library, without reading files or saving positions",
+        "Not measured, because they are not installed: Fluent Bit",
     ]
 
 
 def test_only_tables_of_one_file_are_drawn() -> None:
     other = "| | k rows/s |\n|---|---|\n| the sink | 57 |\n"
     assert picture(f"text\n\n{other}\n{TABLE}\ntext") == picture(TABLE)
-    with pytest.raises(ValueError, match="no table whose first column is k events/s"):
+    with pytest.raises(ValueError, match="no table with the first column k events/s"):
         picture(other)
 
 

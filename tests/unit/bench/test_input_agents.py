@@ -34,7 +34,7 @@ time.sleep(60)
 
 def test_an_agent_that_ends_is_a_failure(tmp_path: Path) -> None:
     failing = [sys.executable, "-c", "raise SystemExit(3)"]
-    with running(failing, tmp_path) as agent, pytest.raises(RuntimeError, match="ended with 3"):
+    with running(failing, tmp_path) as agent, pytest.raises(RuntimeError, match="exited with status 3"):
         agent.wait_until_idle(30.0, time.perf_counter(), 1)
 
 

@@ -13,4 +13,4 @@ def test_the_section_begins_with_the_command_and_the_day() -> None:
 def test_what_the_machine_does_not_have_is_named() -> None:
     names = ("shipper", "rsyslog 8.2302", "Vector 0.55")
     agents = [Contender(name, lambda job: [], exits=False, follows=True) for name in names]
-    assert notes(agents).endswith("does not have them: Filebeat, Fluent Bit, OpenTelemetry.")
+    assert notes(agents).endswith("not installed: Filebeat, Fluent Bit, OpenTelemetry.")

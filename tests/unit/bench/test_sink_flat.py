@@ -33,11 +33,11 @@ def test_what_stays_as_it_was_is_flat() -> None:
     ("last", "finding"),
     [
         ({"p50": 0.8}, "batch seconds, p50: 0.60 in the first third, 0.80 in the last (limit 1.25 times)"),
-        ({"longest": 2.0}, "batch seconds, longest: 1.20"),
+        ({"maximum": 2.0}, "batch seconds, maximum: 1.20"),
         ({"java_mb": 900}, "memory of Java, MB: 800 in the first third, 900 in the last"),
         ({"python_mb": 120}, "memory of Python"),
-        ({"files_added": 300}, "files written a batch: 4.0 in the first third, 5.0 in the last"),
-        ({"lag": 110_000}, "lag: 110,000 records in the last third, 5.5 s of the rate"),
+        ({"files_added": 300}, "files written per batch: 4.0 in the first third, 5.0 in the last"),
+        ({"lag": 110_000}, "lag: 110,000 records in the last third, 5.5 s at the rate"),
     ],
 )
 def test_what_grows_is_named(last: dict[str, float], finding: str) -> None:
@@ -52,13 +52,13 @@ def test_more_batches_of_as_many_files_each_are_not_growth() -> None:
 def test_memory_has_a_bound_whenever_it_is_reached() -> None:
     peak = replace(MINUTE, number=30, java_mb=1600, maintained=True)
     (peak_found,) = [str(finding) for finding in findings([*minutes(), peak], RATE) if not finding.flat]
-    assert peak_found == "NOT FLAT: memory of Java, at most: 1600 MB (limit 1536 MB)"
+    assert peak_found == "NOT FLAT: maximum memory of Java: 1600 MB (limit 1536 MB)"
 
 
 def test_minutes_beside_maintain_are_not_compared() -> None:
     slow = [replace(MINUTE, number=number, p50=9.0, lag=900_000, maintained=True) for number in range(30, 40)]
     assert all(finding.flat for finding in findings([*minutes(), *slow], RATE))
-    assert str(slow[0]).startswith("minute 30: beside maintain, 0% stolen, 60 batches")
+    assert str(slow[0]).startswith("minute 30: with maintain, 0% stolen, 60 batches")
     with pytest.raises(RuntimeError, match="0 minutes are too few"):
         findings(slow, RATE)
 

@@ -22,4 +22,4 @@ def days(directory: Path, count: int) -> list[Day]:
 def test_a_table_has_as_many_files_at_the_end_of_a_month_as_at_its_beginning(tmp_path: Path) -> None:
     passed = days(tmp_path, 2)
     assert [len(day.commits) for day in passed] == [48] * 2
-    assert max(day.most_files for day in passed) <= 2 * (SMALL + 8)
+    assert max(day.max_files for day in passed) <= 2 * (SMALL + 8)

@@ -49,7 +49,7 @@ path.data: {directory}/data
 
 
 @dataclass(slots=True)
-class Sample:
+class OutageSample:
     """`moment`: seconds since the start; MB of memory and of the queue on disk; CPU seconds so far."""
 
     moment: float
@@ -78,7 +78,7 @@ class Outage:
         self._target = broker(directory / "target")
         self._journal = RealJournal()
         self._stack.callback(self._journal.close)
-        self.samples: list[Sample] = []
+        self.samples: list[OutageSample] = []
 
     def run(self) -> tuple[dict[str, int], dict[str, Delivered], float]:
         """Return by input the accepted messages and the delivered ones, and the datagrams that the kernel dropped
@@ -153,7 +153,7 @@ class Outage:
         while (moment := time.monotonic() - began) < self._seconds:
             segments = (self._directory / "data" / "diskqueue").glob("*.seg")
             disk = sum(path.stat().st_size for path in segments) / 1e6
-            self.samples.append(Sample(moment, resident_mb(pid), disk, cpu_seconds(pid)))
+            self.samples.append(OutageSample(moment, resident_mb(pid), disk, cpu_seconds(pid)))
             time.sleep(EVERY)
 
     def _metric(self, name: str) -> float:
@@ -209,7 +209,7 @@ def tables(directory: Path, seconds: float) -> list[str]:
     return [memory, show(("input", "accepted", "missing", "repeated"), lines)]
 
 
-def _row(title: str, samples: list[Sample], moment: float) -> tuple[str, ...]:
+def _row(title: str, samples: list[OutageSample], moment: float) -> tuple[str, ...]:
     sample = next((sample for sample in samples if sample.moment >= moment), samples[-1])
     last = samples[-1]
     seconds = last.moment - sample.moment

@@ -12,7 +12,7 @@ from deploy.debian.environment import installed_size
 from deploy.debian.errors import PackagingFailed
 
 SCRIPTS = Path(__file__).parent / "scripts"
-# Half a minute for the sink's 400 MB, and a tenth larger than the slowest.
+# Half a minute for the sink's 400 MB; the slowest level saves only a tenth more.
 COMPRESSION = ("-Zzstd", "-z9")
 
 
@@ -25,7 +25,7 @@ def architecture() -> str:
 
 
 def write_archive(package: Package, version: str, stage: Path, destination: Path, epoch: int) -> None:
-    """Write the package of all that is below `stage`; `epoch`: no file in it is newer. Raises PackagingFailed."""
+    """Write the package of all files below `stage`, none newer than `epoch`. Raises PackagingFailed."""
     files = sorted(path for path in stage.rglob("*") if path.is_file() and not path.is_symlink())
     size = installed_size(stage.rglob("*"))
     meta = stage / "DEBIAN"
@@ -40,7 +40,7 @@ def write_archive(package: Package, version: str, stage: Path, destination: Path
     command = ["dpkg-deb", "--root-owner-group", *COMPRESSION, "--build", str(stage), str(destination)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environ)
     if done.returncode:
-        raise PackagingFailed(f"dpkg-deb could not write {destination}:\n{done.stderr.strip()}")
+        raise PackagingFailed(f"dpkg-deb cannot write {destination}:\n{done.stderr.strip()}")
 
 
 def control(package: Package, version: str, machine: str, size: int) -> str:
@@ -53,6 +53,7 @@ def control(package: Package, version: str, machine: str, size: int) -> str:
         "Installed-Size": str(size),
         "Depends": ", ".join(package.depends),
         "Recommends": ", ".join(("ca-certificates", *package.recommends)),
+        "Conflicts": package.name.removeprefix("kafka-"),  # the name before 0.3.0, with the same files
         "Section": "admin",
         "Priority": "optional",
         "Description": f"{package.summary}\n{fill(package.description, 78, initial_indent=' ', subsequent_indent=' ')}",
@@ -61,7 +62,7 @@ def control(package: Package, version: str, machine: str, size: int) -> str:
 
 
 def maintainer_script(package: Package, name: str) -> str:
-    """Return a script that dpkg runs: postinst, prerm or postrm."""
+    """Return a maintainer script: postinst, prerm or postrm."""
     config = Path(package.config)
     values = {
         "NAME": package.name,

@@ -69,6 +69,7 @@ def test_the_control_file_has_what_dpkg_needs(package: Package) -> None:
     assert fields["Package"] == package.name
     assert {"Version", "Architecture", "Maintainer", "Installed-Size", "Description"} <= fields.keys()
     assert ("java17-runtime-headless" in fields["Depends"]) is (package is SINK)
+    assert fields["Conflicts"] == {SHIPPER: "log-shipper", SINK: "log-shipper-sink"}[package], "the former names"
 
 
 def test_a_package_is_built_from_a_copy_of_all_that_the_wheel_has(tmp_path: Path) -> None:

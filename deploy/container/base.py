@@ -1,4 +1,4 @@
-"""The system below ours: the smallest Debian with Python, by debootstrap, without what a container has no use for."""
+"""The base system: a minimal Debian with Python, by debootstrap, without files that containers do not use."""
 
 import re
 import shutil
@@ -11,7 +11,7 @@ from deploy.debian.errors import PackagingFailed
 SUITE = "bookworm"
 SHELL = "/usr/sbin/nologin"
 MIRROR = "http://deb.debian.org/debian"
-# Documentation apart from licences, caches, logs, and what debootstrap has left of this machine.
+# Caches, logs, documentation except licences, and traces of this machine.
 EMPTIED = ("var/cache", "var/lib/apt/lists", "var/log", "tmp", "usr/share/man", "usr/share/info", "usr/share/locale")
 REMOVED = (
     "etc/resolv.conf",
@@ -29,18 +29,17 @@ def create(tree: Path, packages: Sequence[str], mirror: str) -> None:
     if shutil.which("debootstrap") is None:
         raise PackagingFailed("debootstrap is not installed (Debian: apt-get install debootstrap)")
     options = ["--variant=minbase", f"--include={','.join(packages)}"]
-    # In a mount namespace of its own: should it be killed, this machine's /proc must not stay mounted below a directory
-    # that is about to be removed.
+    # In its own mount namespace: if it is killed, /proc must not stay mounted below a directory that will be removed.
     command = ["unshare", "--mount", "debootstrap", *options, SUITE, str(tree), mirror]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         last = "\n".join((done.stdout + done.stderr).splitlines()[-5:])
-        raise PackagingFailed(f"debootstrap could not create a system from {mirror} (--mirror):\n{last}")
+        raise PackagingFailed(f"debootstrap cannot create a system from {mirror} (--mirror):\n{last}")
     _slim(tree)
 
 
 def add_user(tree: Path, name: str, uid: int, gid: int, home: str) -> None:
-    """Give a user of the image its name: Java does not start as one that has none."""
+    """Add a named user to the image: Java does not start as a user without a name."""
     with (tree / "etc/passwd").open("a") as file:
         file.write(f"{name}:x:{uid}:{gid}::{home}:{SHELL}\n")
 
@@ -59,13 +58,13 @@ def _slim(tree: Path) -> None:
         (tree / name).unlink(missing_ok=True)
     for path in tree.rglob("__pycache__"):
         shutil.rmtree(path)
-    for path in (tree / "dev").iterdir():  # the runtime makes them
+    for path in (tree / "dev").iterdir():  # created by the runtime
         path.unlink() if not path.is_dir() or path.is_symlink() else shutil.rmtree(path)
     _write_sources(tree)
-    shadow = tree / "etc/shadow"  # has the day on which each account was made
+    shadow = tree / "etc/shadow"  # has the creation date of each account
     shadow.write_text(re.sub(r"^([^:]*:[^:]*:)\d*", r"\1", shadow.read_text(), flags=re.MULTILINE))
 
 
 def _write_sources(tree: Path) -> None:
-    """Name Debian's own mirror: that of this machine may be known nowhere else."""
+    """Write Debian's public mirror: that of this machine may be private."""
     (tree / "etc/apt/sources.list").write_text(f"deb {MIRROR} {SUITE} main\n")

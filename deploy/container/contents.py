@@ -1,4 +1,4 @@
-"""What is ours in each image, and how it is started: the same as in `Containerfile`, which a test compares."""
+"""The program in each image, and its start configuration: equal to `Containerfile`, which a test verifies."""
 
 import os
 import shutil
@@ -23,8 +23,8 @@ ENVIRONMENT = (
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """`system`: Debian's packages. `files`: what is copied, by its path in the image; what has no ending is a program.
-    `links`: the target of each. `writable`: directories of the image's user. `start`: what Containerfile has as
+    """`system`: Debian packages. `files`: sources by path in the image; a path without a suffix is executable. `links`:
+    targets by path. `writable`: directories of the image's user. `start`: the configuration of Containerfile's
     instructions."""
 
     package: Package
@@ -39,7 +39,7 @@ class Contents:
         return self.package.name
 
     def lay_out(self, stage: Path, scratch: Path) -> None:
-        """Lay out what is ours below `stage`. Raises PackagingFailed, OSError."""
+        """Lay out the program below `stage`. Raises PackagingFailed, OSError."""
         stage.mkdir()
         environment.create(self.package, stage, scratch)
         for inside, source in self.files.items():
@@ -56,7 +56,7 @@ class Contents:
             path = _below(stage, link)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.symlink_to(target)
-        for path in stage.rglob("*"):  # whatever the umask of who builds it
+        for path in stage.rglob("*"):  # independent of the builder's umask
             if path.is_dir() and not path.is_symlink() and path.stat().st_uid == 0:
                 path.chmod(0o755)
 
@@ -80,7 +80,7 @@ def _start(package: Package, program: str, directory: str, port: int, probe: tup
             "org.opencontainers.image.version": VERSION,
             "org.opencontainers.image.licenses": "Apache-2.0",
         },
-        # Not in the specification: Docker and Podman read it all the same.
+        # Not in the specification, but Docker and Podman read it.
         "Healthcheck": {
             "Test": ["CMD", *probe],
             "Interval": 30 * SECOND,
@@ -91,7 +91,7 @@ def _start(package: Package, program: str, directory: str, port: int, probe: tup
     }
 
 
-_FILEBEAT = "/usr/share/filebeat"  # the working directory: a filebeat.yml is found there, and data below it
+_FILEBEAT = "/usr/share/filebeat"  # the working directory, with filebeat.yml and data
 _BASE = ("ca-certificates", "curl", "python3.11")
 _SHIPPER = Contents(
     SHIPPER,

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Starts the shipper. Filebeat's images take command lines with and without the program's name, and so does this one.
+# Starts the shipper. As in Filebeat's images, the command line may begin with the program's name.
 case "${1:-}" in
 filebeat | shipper) shift ;;
 esac

@@ -1,6 +1,6 @@
 """Writes an image as an OCI layout in a tar archive (https://github.com/opencontainers/image-spec, version 1).
 
-Equal files give an equal archive: members are sorted, and nothing in it is newer than `epoch`.
+Builds are reproducible: members are sorted, and no member is newer than `epoch`.
 """
 
 import gzip
@@ -21,7 +21,7 @@ COMPRESSION = 6
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """`digest` is that of the compressed blob of `size` bytes, `diff_id` that of the archive in it."""
+    """`digest`: of the compressed blob of `size` bytes; `diff_id`: digest of the uncompressed archive."""
 
     digest: str
     size: int
@@ -31,7 +31,7 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """`config` is what OCI calls so: user, environment, command. `architecture` is Go's name, as amd64."""
+    """`config`: user, environment and command, as in OCI's config; `architecture`: by Go's name, such as amd64."""
 
     name: str
     version: str
@@ -41,7 +41,7 @@ class Image:
 
 
 class _Hashing(io.RawIOBase):
-    """Hashes and counts what is written through it."""
+    """Hashes and counts the bytes written through it."""
 
     def __init__(self, below: Any) -> None:
         self._below = below
@@ -71,7 +71,7 @@ class Blobs:
         self._epoch = epoch
 
     def add_layer(self, tree: Path, created_by: str) -> Layer:
-        """Add all that is below `tree`, with its owners, as a layer. Raises OSError."""
+        """Add all files below `tree`, with their owners, as a layer. Raises OSError."""
         partial = self._directory / "partial"
         with partial.open("wb") as file:
             compressed = _Hashing(file)
@@ -102,7 +102,7 @@ class Blobs:
 
 
 def write_layout(directory: Path, blobs: Blobs, image: Image, epoch: int) -> None:
-    """Write the documents of the layout that has these blobs. Raises OSError."""
+    """Write the documents of the layout with these blobs. Raises OSError."""
     created = datetime.fromtimestamp(epoch, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     config = {
         "created": created,
@@ -134,7 +134,7 @@ def write_layout(directory: Path, blobs: Blobs, image: Image, epoch: int) -> Non
 
 
 def pack(directory: Path, destination: Path, epoch: int) -> None:
-    """Write the layout as one archive, which replaces `destination` when it is complete. Raises OSError."""
+    """Write the layout as one archive, which replaces `destination` once complete. Raises OSError."""
     partial = destination.with_name(f"{destination.name}.partial")
     with tarfile.open(partial, "w", format=tarfile.PAX_FORMAT) as archive:
         for path in sorted(directory.rglob("*")):

@@ -1,4 +1,4 @@
-"""`script/package`: builds the Debian packages, with a list of the components beside each."""
+"""`script/package`: builds the Debian packages, each with a list of its components."""
 
 import argparse
 import os
@@ -21,14 +21,14 @@ from log_shipper import VERSION
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser("script/package", description="Builds the Debian packages of this tree.")
-    parser.add_argument("--only", choices=sorted(PACKAGES), help="one of the two packages (default: both)")
+    parser = argparse.ArgumentParser("script/package", description="Build the Debian packages of this tree.")
+    parser.add_argument("--only", choices=sorted(PACKAGES), help="build one of the two packages (default: both)")
     parser.add_argument("--output", type=Path, default=ROOT / "build", metavar="DIR", help="default: build")
     parser.add_argument(
-        "--extras", default="", metavar="NAMES", help="extras of pyproject.toml to install, too, as aws-msk-iam"
+        "--extras", default="", metavar="NAMES", help="extras of pyproject.toml to include, such as aws-msk-iam"
     )
     parser.add_argument(
-        "--maintainer", default=MAINTAINER, metavar="NAME", help="who publishes them, as 'Name <user@host.domain>'"
+        "--maintainer", default=MAINTAINER, metavar="NAME", help="publisher, in the form 'Name <user@host.domain>'"
     )
     options = parser.parse_args()
     extras = tuple(filter(None, options.extras.split(",")))
@@ -41,12 +41,11 @@ def main() -> int:
 
 
 def report(output: Path, builds: Iterable[Callable[[], Path]]) -> int:
-    """Make the directory, build each archive and print its path, and return the exit code. What goes wrong is
-    printed, too."""
+    """Create the directory, build the archives, print their paths or an error, and return the exit code."""
     try:
         output.mkdir(parents=True, exist_ok=True)
         for build_next in builds:
-            print(build_next())  # noqa: T201 - the answer of this command
+            print(build_next())  # noqa: T201 - the output of the command
     except PackagingFailed as error:
         print(f"package: {error}", file=sys.stderr)  # noqa: T201
         return 1
@@ -57,7 +56,7 @@ def report(output: Path, builds: Iterable[Callable[[], Path]]) -> int:
 
 
 def build(package: Package, output: Path) -> Path:
-    """Build a package, and the list of its components beside it; return its path. Raises PackagingFailed, OSError."""
+    """Build a package and the list of its components; return the package's path. Raises PackagingFailed, OSError."""
     check_maintainer(package.maintainer)
     destination = output / f"{package.name}_{VERSION}_{architecture()}.deb"
     with tempfile.TemporaryDirectory(prefix="package-", dir=output) as scratch:
@@ -70,16 +69,16 @@ def build(package: Package, output: Path) -> Path:
 
 
 def source_date() -> int:
-    """Return the time that files in a package have at most: SOURCE_DATE_EPOCH, else that of the last commit, so that
-    two builds of it are equal."""
+    """Return the maximum time of files in a package, for reproducible builds: SOURCE_DATE_EPOCH, or the last commit's
+    time. Raises PackagingFailed."""
     if given := os.environ.get("SOURCE_DATE_EPOCH"):
         if not given.isdecimal():
-            raise PackagingFailed(f"SOURCE_DATE_EPOCH is {given!r}, and must be a number of seconds since 1970")
+            raise PackagingFailed(f"SOURCE_DATE_EPOCH: {given!r} is not a number of seconds since 1970")
         return int(given)
     log = ["git", "-C", str(ROOT), "log", "-1", "--format=%ct"]
     try:
         return int(subprocess.run(log, capture_output=True, text=True, check=True).stdout)
-    except (OSError, subprocess.CalledProcessError):  # not from a repository
+    except (OSError, subprocess.CalledProcessError):  # not a repository
         return int(time.time())
 
 

@@ -12,7 +12,7 @@ TOOL = "cyclonedx_py"
 
 
 def write_bill(home: Path, version: str, destination: Path) -> None:
-    """Write what is installed in the environment `home`, of which this project is the root. Raises PackagingFailed."""
+    """Write the components of the environment `home`, with this project as the root. Raises PackagingFailed."""
     command = [sys.executable, "-m", TOOL, "environment", str(home / "bin" / "python"), "--output-reproducible"]
     command += [
         "--pyproject",
@@ -24,7 +24,7 @@ def write_bill(home: Path, version: str, destination: Path) -> None:
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise PackagingFailed(f"{TOOL} could not list the components:\n{done.stderr.strip()}")
+        raise PackagingFailed(f"{TOOL} cannot list the components:\n{done.stderr.strip()}")
     bill = json.loads(destination.read_text())
-    bill["metadata"]["component"]["version"] = version  # pyproject.toml only names where it is
+    bill["metadata"]["component"]["version"] = version  # dynamic in pyproject.toml
     destination.write_text(json.dumps(bill, indent=2) + "\n")

@@ -1,4 +1,4 @@
-"""What each of the two packages consists of."""
+"""The definitions of the two packages."""
 
 import argparse
 from collections.abc import Callable
@@ -15,9 +15,9 @@ PYTHON = Path("/usr/bin/python3.11")  # of Debian 12: the interpreter of the ins
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """`home` is the environment below /opt, `state` and `cache` what the service writes. `locks`: what is installed,
-    with hashes; `extras`: what else, without. The unit is the user's: an upgrade starts it again if it runs, and a
-    removal stops it."""
+    """`home`: the environment below /opt; `state`, `cache`: directories of the service; `locks`: dependencies with
+    hashes; `extras`: others without hashes. The unit has the user's name: an upgrade restarts it if it runs, a removal
+    stops it."""
 
     name: str
     command: str
@@ -72,18 +72,18 @@ def _sink_options() -> str:
     return page()
 
 
-# useradd is in passwd; the wheels are linked against glibc and the C++ library, and bring all else.
+# passwd has useradd. The wheels are linked against glibc and the C++ library, and contain all other libraries.
 EVERY = ("python3.11", "passwd", "libc6", "libgcc-s1", "libstdc++6")
 
 SHIPPER = Package(
     name="kafka-log-shipper",
     command="shipper",
     summary="ships log files to Kafka with acknowledged positions",
-    description="It reads a filebeat.yml, follows files over rotations, and sends each line until Kafka has it.",
+    description="Reads a filebeat.yml, follows rotated files, and resends each line until Kafka acknowledges it.",
     user="shipper",
     locks=(LOCKS / "base.lock",),
     depends=EVERY,
-    recommends=("systemd",),  # journalctl, for the journal that the configuration reads
+    recommends=("systemd",),  # journalctl, for the journald input of the configuration
     config="/etc/shipper/shipper.yml",
     example=ROOT / "deploy" / "debian" / "shipper.yml",
     parser=_shipper_parser,
@@ -93,7 +93,7 @@ SINK = Package(
     name="kafka-log-shipper-sink",
     command="spark-sink",
     summary="lands Kafka topics of log lines in Delta tables, each line once",
-    description="Needs Java 17 or newer. Where there are views, the first start fetches the jar of Delta, 8 MB.",
+    description="Needs Java 17 or newer. With views, the first start downloads Delta's jar (8 MB).",
     user="spark-sink",
     locks=(LOCKS / "sink.lock",),
     depends=(*EVERY, "default-jre-headless (>= 2:1.17) | java17-runtime-headless"),

@@ -1,7 +1,7 @@
-"""The Python environment of a package: the interpreter is the system's, everything else lies below /opt.
+"""The Python environment of a package: the system's interpreter, and everything else below /opt.
 
-It is laid out as `python3 -m venv` does, but the file names in it are those of the machine where the package will be
-installed. pip and the compiler run in it, so wheels and byte code are those of Debian's Python, whichever runs this.
+It has the layout of `python3 -m venv`, with the paths of the target machine. pip and the compiler run in it, so wheels
+and byte code are those of Debian's Python, whichever Python runs this.
 """
 
 import os
@@ -16,15 +16,15 @@ from deploy.debian.contents import PACKAGES, PYTHON, ROOT, Package
 from deploy.debian.errors import PackagingFailed
 
 LONG_PATH = b"'''exec' "
-SPARK_EXAMPLES = ("pyspark/examples", "pyspark/data")  # 10 MB that no one looks for below /opt
+SPARK_EXAMPLES = ("pyspark/examples", "pyspark/data")  # 10 MB, unused
 
 
 def create(package: Package, stage: Path, scratch: Path) -> Path:
     """Create the environment below `stage`, and return its directory. Raises PackagingFailed."""
     if not PYTHON.exists():
         raise PackagingFailed(
-            f"{PYTHON} is not installed: the packages are for Debian 12, and are built there (apt-get install "
-            f"{PYTHON.name})"
+            f"{PYTHON} is not installed. The packages are for Debian 12, and must be built there (apt-get install "
+            f"{PYTHON.name})."
         )
     home = stage / package.home.lstrip("/")
     _lay_out(home)
@@ -44,8 +44,7 @@ def _lay_out(home: Path) -> None:
 
 
 def copy_source(directory: Path) -> Path:
-    """Return a copy of what the wheel is built from: setuptools writes into the tree that it builds, and takes what it
-    left there before."""
+    """Return a copy of the wheel's sources: setuptools writes into its tree, and includes files of earlier builds."""
     directory.mkdir()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     described = project["project"]
@@ -69,16 +68,15 @@ def _pip(home: Path, *arguments: str) -> None:
     command += ["--disable-pip-version-check", "--no-input", "--no-compile", *arguments]
     done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
     if done.returncode:
-        raise PackagingFailed(f"pip could not install the dependencies (often the network):\n{done.stderr.strip()}")
+        raise PackagingFailed(f"pip cannot install the dependencies (often the network):\n{done.stderr.strip()}")
 
 
 def _forget_this_machine(package: Package, home: Path, stage: Path) -> None:
-    """Remove what pip notes of where it ran (the first lines of scripts, and where the source was), and what is of no
-    use in this package."""
+    """Remove paths of this machine (in the first lines of scripts, and of the source), and unused files."""
     for script in (home / "bin").iterdir():
         if script.is_file() and not script.is_symlink():
             first, _, rest = script.read_bytes().partition(b"\n")
-            if first == b"#!/bin/sh" and rest.startswith(LONG_PATH):  # pip's, where a path is too long for a first line
+            if first == b"#!/bin/sh" and rest.startswith(LONG_PATH):  # pip's form if the path is too long
                 first, rest = b"#!python", rest.split(b"\n", 2)[2]
             if first.startswith(b"#!") and b"python" in first and b"env " not in first:
                 python = f"/{(home / 'bin' / 'python').relative_to(stage)}"
@@ -96,15 +94,15 @@ def _forget_this_machine(package: Package, home: Path, stage: Path) -> None:
 
 
 def _is_true(line: str) -> bool:
-    """Return True if a line of RECORD is about a file that is as pip has installed it."""
+    """Return True if a line of RECORD describes a file as installed by pip."""
     return not line.startswith("../../../bin/") and "direct_url.json" not in line
 
 
 def _compile(home: Path, stage: Path) -> None:
-    """Compile all modules: the service may not write below /opt, and would compile them at each start. By content and
-    not by time, so that two builds are equal."""
+    """Compile all modules: the service cannot write below /opt, and would compile them at each start. With hashes, not
+    times, for reproducible builds."""
     mode = ["--invalidation-mode", "unchecked-hash", "-q", "-s", str(stage), "-p", "/", "-j", str(os.cpu_count() or 1)]
-    # Some packages carry templates, and tests of errors, that are no Python: these stay as they are.
+    # Fails for templates and error tests of some packages, which are not valid Python.
     python = home / "bin" / "python"
     subprocess.run([python, "-m", "compileall", *mode, str(home / "lib")], capture_output=True, check=False)
 

@@ -2,4 +2,4 @@
 
 
 class PackagingFailed(Exception):
-    """Raised where a package cannot be built; the text has the reason, and what to do."""
+    """Raised when a package cannot be built; the text has the reason and the action."""

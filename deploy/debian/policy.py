@@ -1,5 +1,4 @@
-"""What Debian asks of a package beside its files: who holds which rights (copyright, DEP-5), a changelog of its own,
-and reasons for what lintian would report."""
+"""Debian's requirements of a package: copyright file (DEP-5), changelog, and lintian overrides with reasons."""
 
 import re
 from collections.abc import Iterator
@@ -13,54 +12,53 @@ from deploy.debian.errors import PackagingFailed
 
 MAINTAINER = "The log-shipper authors <log-shipper@example.org>"
 OURS = "kafka-log-shipper"
-# What wheels have in their classifiers where they have no expression of SPDX.
+# Classifiers of wheels without an SPDX expression.
 _CLASSIFIED = {"Apache Software License": "Apache-2.0", "BSD License": "BSD-3-Clause", "MIT License": "MIT"}
 _LICENCE = re.compile(r"\.dist-info/(licenses/)?[^/]*(LICEN[CS]E|COPYING|NOTICE)[^/]*$", re.IGNORECASE)
 _HOLDER = re.compile(r"^[\W_]*Copyright\s+((?:\(c\)|©|\d{4}).*)$", re.IGNORECASE | re.MULTILINE)
-MAX_HOLDERS = 5  # of a package: its licence files, which are installed, have all of them
+MAX_HOLDERS = 5  # per package: its installed licence files have all of them
 
 HEADER = """Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
 Upstream-Name: kafka-log-shipper
-Comment: Each Python package below /opt has its own licence, whose text is installed beside it.
+Comment: Each Python package below /opt has its own licence. The text is installed with it.
 
 Files: *
 Copyright: {holders}
 License: Apache-2.0
 
 License: Apache-2.0
- The text is in /usr/share/common-licenses/Apache-2.0, and what belongs to it (NOTICE) beside the package's metadata in
- /{home}.
+ The text is in /usr/share/common-licenses/Apache-2.0, and NOTICE in the package's metadata in /{home}.
 """
 
 
 def check_maintainer(text: str) -> str:
-    """Return the text. Raises PackagingFailed if dpkg would not take it for a name with an address."""
+    """Return the text. Raises PackagingFailed if dpkg would reject it as a name with an address."""
     if not re.fullmatch(r"[^<>\s][^<>\n]* <[^@\s<>]+@[\w-]+(\.[\w-]+)+>", text):
         raise PackagingFailed(f"--maintainer {text!r} is not of the form: Name <user@host.domain>")
     return text
 
 
 def changelog(name: str, version: str, maintainer: str, epoch: int) -> str:
-    """Return the package's own changelog (deb-changelog(5)), which refers to that of the project."""
+    """Return the package's changelog (deb-changelog(5)), which refers to the project's."""
     when = formatdate(epoch)
     changes = f"/usr/share/doc/{name}/CHANGELOG.md"
     return f"{name} ({version}) stable; urgency=medium\n\n  * What changed: {changes}\n\n -- {maintainer}  {when}\n"
 
 
 def overrides(name: str) -> str:
-    """Return what lintian is not to report, with the reasons."""
+    """Return the lintian overrides, with the reasons."""
     reasons = {
-        "dir-or-file-in-opt": "A Python environment of its own, which no other package can break.",
+        "dir-or-file-in-opt": "A separate Python environment, which other packages cannot break.",
         "unusual-interpreter": "The scripts of that environment.",
-        "package-installs-python-pycache-dir": "The service may not write below /opt, and would compile at each start.",
+        "package-installs-python-pycache-dir": "The service cannot write below /opt, and would compile at each start.",
         "script-not-executable": "Modules of wheels that begin with #!: they are imported, not run.",
-        "unstripped-binary-or-object": "Wheels are installed as they were published, with the hashes of the lock.",
-        "embedded-library": "Wheels bring their libraries: Debian's have other versions than those that were tested.",
+        "unstripped-binary-or-object": "Wheels are installed as published, with the hashes of the lock.",
+        "embedded-library": "Wheels contain the tested versions of their libraries.",
         "hardening-no-fortify-functions": "Libraries of wheels.",
-        "malformed-deb-archive": "Compressed by zstd, which dpkg of Debian 12 takes and its lintian does not know yet.",
-        "non-standard-file-perm": "The configuration may have a password.",
+        "malformed-deb-archive": "Compressed with zstd, which dpkg of Debian 12 supports, but not its lintian.",
+        "non-standard-file-perm": "The configuration may contain a password.",
         "extra-license-file": "Each wheel has its own licence.",
-        "package-contains-documentation-outside-usr-share-doc": "Texts that wheels carry.",
+        "package-contains-documentation-outside-usr-share-doc": "Texts in wheels.",
         "spelling-error-in-binary": "Libraries of wheels.",
     }
     return "".join(f"# {reason}\n{name}: {tag}\n" for tag, reason in reasons.items())
@@ -84,7 +82,7 @@ def _paragraph(distribution: Distribution, stage: Path) -> Iterator[str]:
     texts = [file for file in files if _LICENCE.search(file)]
     yield "Copyright: " + "\n ".join(list(_holders(distribution, texts))[:MAX_HOLDERS])
     yield f"License: {_licence(distribution)}"
-    yield " The text is in:" if texts else " The package has no text of it."
+    yield " The text is in:" if texts else " The package does not contain the text."
     yield from (f"  /{site}/{text}" for text in texts)
 
 
@@ -94,7 +92,7 @@ def _holders(distribution: Distribution, texts: list[str]) -> Iterator[str]:
         " ".join(holder.split())
         for path in paths
         for holder in _HOLDER.findall(path.read_text(encoding="utf-8", errors="replace"))
-        if "[" not in holder and "{" not in holder  # the form at the end of Apache's licence
+        if "[" not in holder and "{" not in holder  # placeholders at the end of Apache's licence
     ]
     authors = _metadata(distribution)["Author"] or _metadata(distribution)["Author-email"]
     yield from dict.fromkeys(holders or [authors or f"the authors of {distribution.name}"])

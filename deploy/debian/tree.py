@@ -1,4 +1,4 @@
-"""All files of a package, laid out as they will be installed."""
+"""All files of a package in their installed layout."""
 
 import gzip
 import shutil
@@ -19,7 +19,7 @@ COMPLETIONS = {
 
 
 def lay_out(package: Package, version: str, stage: Path, scratch: Path, epoch: int) -> Path:
-    """Lay the package out below `stage`; return the environment's directory there. Raises PackagingFailed."""
+    """Lay out the package below `stage`; return its environment's directory. Raises PackagingFailed."""
     home = environment.create(package, stage, scratch)
     _copy(package.unit, stage / "usr/lib/systemd/system" / package.unit.name)
     _copy(package.example, stage / package.config.lstrip("/"))
@@ -30,7 +30,7 @@ def lay_out(package: Package, version: str, stage: Path, scratch: Path, epoch: i
     for shell, place in COMPLETIONS.items():
         _write(completion(package.parser(), shell), stage / place.format(package.command))
     documents = stage / "usr/share/doc" / package.name
-    # As in the project, so that their links work, and those of the alert rules to docs/reference/alerts.md.
+    # The project's layout, so that links work, also those of the alert rules to docs/reference/alerts.md.
     for page in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.*")):
         _copy(page, documents / page.relative_to(ROOT))
     _compress(changelog(package.name, version, package.maintainer, epoch), documents / "changelog.gz")
@@ -66,7 +66,7 @@ def _compress(text: str, destination: Path) -> None:
 
 
 def _set_modes(stage: Path) -> None:
-    """Set modes that do not depend on the umask of who builds the package."""
+    """Set modes that do not depend on the builder's umask."""
     stage.chmod(0o755)
     for path in stage.rglob("*"):
         if not path.is_symlink():

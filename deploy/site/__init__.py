@@ -1,1 +1,1 @@
-"""What script/docs builds the site of docs/ with, beside mkdocs."""
+"""Generators and mkdocs hooks for the site of docs/ (script/docs)."""

@@ -1,6 +1,6 @@
 """A hook of mkdocs that shows pages as GitHub does.
 
-Links to files outside docs/ become text, because the site does not have these files.
+Links to files outside docs/ become text, because the site does not contain these files.
 """
 
 import logging

@@ -119,13 +119,13 @@ def test_no_panel_lies_over_another_and_each_has_its_own_id() -> None:
 def test_the_rows_are_in_the_order_of_an_incident() -> None:
     rows = [panel for panel in DASHBOARD["panels"] if panel["type"] == "row"]
     assert [row["title"] for row in rows] == [
-        "Agent: is it delivering?",
+        "Agent: delivery",
         "Agent: output",
         "Agent: files",
-        "Agent: events that are not sent as they were written",
-        "Agent: inputs that are not files, and the queue on disk",
-        "Agent: itself",
-        "Sink: is it landing?",
+        "Agent: dropped and changed events",
+        "Agent: other inputs, and the queue on disk",
+        "Agent: process",
+        "Sink: landing",
         "Sink: views and memory",
     ]
     places = [panel["gridPos"]["y"] for panel in DASHBOARD["panels"]]

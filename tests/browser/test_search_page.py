@@ -122,7 +122,7 @@ def test_a_hostile_line_is_a_text_for_the_page_a_terminal_and_a_spreadsheet(line
 def test_the_address_has_the_query_and_back_undoes_it(lines: Tab, lake: Lake) -> None:
     search(lines, "slow")
     lines.await_true(f"{SHOWN} === 200 && {FOUND}")
-    assert lines.evaluate("document.title") == "slow: Lines, of the last 15 min"
+    assert lines.evaluate("document.title") == "slow: Lines in the last 15 min"
     click(lines, "#ranges button", "7 days")
     lines.await_true(FOUND)
     click(lines, ".entry button")
@@ -229,7 +229,7 @@ def test_following_survives_a_broken_connection(lines: Tab, lake: Lake) -> None:
     lake.close()
     lines.await_true("document.querySelector('#problem').textContent")
     lost = texts(lines, "#problem")[0]
-    assert re.fullmatch(r"Connection lost at \d\d:\d\d:\d\d\. Following again when it is back\.", lost)
+    assert re.fullmatch(r"Connection lost at \d\d:\d\d:\d\d\. Reconnecting …", lost)
     lines.evaluate("document.querySelector('#q').value = 'typed meanwhile'")
     lake.rows.insert(0, line(9001, lake.now, "landed meanwhile", "info"))
     assert lines.evaluate(SHOWN) == 200
@@ -309,7 +309,7 @@ def test_a_screen_reader_is_given_names_and_one_status(lines: Tab) -> None:
     assert [node for node in nodes if node["role"] in needed and not node["name"] and node["role"] != "group"] == []
     live = texts(lines, "[role=status], [aria-live]")
     assert [text.replace("\xa0", " ") for text in live] == [
-        "The newest 200 lines of 2,400, of the last 15 min. 12 files read in 213 ms."
+        "The newest 200 lines of 2,400 in the last 15 min. 12 files read in 213 ms."
     ]
 
 
@@ -366,7 +366,7 @@ def test_bars_of_days_have_days_below_them_and_levels_their_colours(tab: Tab, la
 def test_tables_have_names_and_the_dead_letters_a_link(lines: Tab, lake: Lake) -> None:
     assert texts(lines, "#table option") == [
         "Lines",
-        "Dead letters (records that could not be read)",
+        "Dead letters (unreadable records)",
         "View errors_by_minute",
     ]
     assert lines.evaluate("document.querySelector('#table').title") == "/srv/lake/lines"
@@ -411,13 +411,13 @@ def test_limits_are_stated(lines: Tab, lake: Lake) -> None:
     for number in (400, 800, 1600):
         click(lines, "#offers button", f"{number:,}")
         lines.await_true(f"{SHOWN} === {number} && {FOUND}")
-    assert texts(lines, "#offers")[0].replace("\xa0", " ").startswith("This page shows no more than 1,600 lines")
+    assert texts(lines, "#offers")[0].replace("\xa0", " ").startswith("The maximum is 1,600 lines.")
 
 
 @browser_only
 def test_what_finds_nothing_offers_more(tab: Tab, lake: Lake) -> None:
     show(tab, lake, "?q=nothing&since=15m")
-    assert texts(tab, "#status")[0].startswith("No line matches, of the last 15 min.")
+    assert texts(tab, "#status")[0].startswith("No line matches in the last 15 min.")
     click(tab, "#offers button", "Search the last 1 hour")
     tab.await_true(f"location.search.includes('since=1h') && {FOUND}")
     click(tab, "#offers button", "Search without the words")
@@ -428,7 +428,7 @@ def test_what_finds_nothing_offers_more(tab: Tab, lake: Lake) -> None:
 def test_a_table_without_new_lines_is_shown_where_it_has_some(tab: Tab, lake: Lake) -> None:
     lake.newest = lake.now - 40 * 86_400
     show(tab, lake)
-    assert texts(tab, "#status")[0].startswith("No line matches, of the day before the newest (from")
+    assert texts(tab, "#status")[0].startswith("No line matches in the day before the newest line (from")
     assert len(lake.queries("rows")[0]["since"]) == len("2026-10-18T09:27:10.000Z")
 
 
@@ -483,7 +483,7 @@ def test_an_error_of_the_context_is_shown_where_it_was_asked_for(lines: Tab, lak
     lake.context_error = "the file is gone"
     click(lines, ".entry button")
     click(lines, ".panel button", "Lines before and after")
-    lines.await_true("document.querySelector('.context')?.textContent.includes('not found: the file is gone')")
+    lines.await_true("document.querySelector('.context')?.textContent.includes('before and after: the file is gone')")
 
 
 @browser_only

@@ -1,10 +1,10 @@
-// Asks the server: answers as JSON, as streams of JSON lines, and as files. The token goes with each request.
+// Requests to the server, with the token: JSON documents, streams of JSON lines, and files.
 
 const TOKEN = "token";
-const BROKEN = "The connection broke before the end of the answer: what is shown may be incomplete. Search again.";
+const BROKEN = "The connection broke before the end of the response. The result may be incomplete. Search again.";
 
-/** Raised with a sentence for the reader. `status`: of HTTP; 400 also within a stream; 0 where there was no answer.
- * `box`: the one in which the mistake is, where that is known. */
+/** An error with a message for the user. `status`: that of HTTP; 400 also within a stream; 0 without a response. `box`:
+ * the input with the error, if it is known. */
 export class Problem extends Error {
   constructor(message, status = 0, box = undefined) {
     super(message);
@@ -12,7 +12,7 @@ export class Problem extends Error {
   }
 }
 
-/** Take the token out of the address, where it would be shared with it. */
+/** Move the token from the address, which users share, to the session. */
 export function takeToken() {
   const token = new URLSearchParams(location.hash.slice(1)).get(TOKEN);
   if (token === null) return;
@@ -24,7 +24,7 @@ export function keepToken(token) {
   sessionStorage.setItem(TOKEN, token);
 }
 
-/** Return the response. Throws Problem, or what an abort throws. */
+/** Return the response. Throws Problem, or AbortError. */
 export async function ask(path, parameters = {}, signal = undefined) {
   const given = Object.entries(parameters).filter(([, value]) => value !== "" && value !== null && value !== undefined);
   const token = sessionStorage.getItem(TOKEN);
@@ -33,11 +33,11 @@ export async function ask(path, parameters = {}, signal = undefined) {
   try {
     response = await fetch(`${path}?${new URLSearchParams(given)}`, { headers, signal, cache: "no-store" });
   } catch (error) {
-    throw translated(error, "There is no connection to spark-sink ui: see whether it still runs, and search again.");
+    throw translated(error, "Cannot reach spark-sink ui. Check that it is running, and search again.");
   }
   if (response.ok) return response;
   const text = (await response.text().catch(() => "")).trim();
-  throw new Problem(text || `The server answers with HTTP status ${response.status}.`, response.status);
+  throw new Problem(text || `The server responded with HTTP status ${response.status}.`, response.status);
 }
 
 /** Yield the members of a stream, as [name, value], up to its end. Throws Problem. */
@@ -61,12 +61,12 @@ export async function* stream(path, parameters, signal) {
   throw new Problem(BROKEN);
 }
 
-/** An integer with more digits than a number has here stays a text. */
+/** Keep integers beyond JavaScript's safe range as text. */
 function exact(key, value, context) {
   return Number.isInteger(value) && !Number.isSafeInteger(value) ? (context?.source ?? value) : value;
 }
 
-/** Give a file to the browser to save; `progress` is called with the bytes that have come. Return {bytes, lines}. */
+/** Have the browser save a file; `progress` is called with the number of received bytes. Return {bytes, lines}. */
 export async function download(parameters, name, signal, progress) {
   const response = await ask("download", parameters, signal);
   const parts = [];
@@ -74,11 +74,11 @@ export async function download(parameters, name, signal, progress) {
   try {
     for await (const part of pieces(response.body)) {
       parts.push(part);
-      for (let at = part.indexOf(10); at >= 0; at = part.indexOf(10, at + 1)) saved.lines += 1;
+      for (let end = part.indexOf(10); end >= 0; end = part.indexOf(10, end + 1)) saved.lines += 1;
       progress((saved.bytes += part.length));
     }
   } catch (error) {
-    throw translated(error, "The connection broke during the download: no file was saved. Try again.");
+    throw translated(error, "The connection broke during the download. No file is saved. Try again.");
   }
   const address = URL.createObjectURL(new Blob(parts));
   const link = Object.assign(document.createElement("a"), { href: address, download: name });
@@ -87,13 +87,13 @@ export async function download(parameters, name, signal, progress) {
   return saved;
 }
 
-/** Not every browser iterates over a stream itself. */
+/** Some browsers cannot iterate over a stream. */
 async function* pieces(body) {
   const reader = body.getReader();
   try {
     for (let piece = await reader.read(); !piece.done; piece = await reader.read()) yield piece.value;
   } finally {
-    reader.cancel().catch(() => {}); // the server notices that no more is wanted
+    reader.cancel().catch(() => {}); // stops the server
   }
 }
 

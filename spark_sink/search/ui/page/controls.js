@@ -1,4 +1,4 @@
-// What the reader does: the form, the buttons and the keys.
+// User input: the form, the buttons and the keys.
 
 import { RANGES } from "./ranges.js";
 import { element } from "./elements.js";
@@ -8,7 +8,7 @@ const KEYS_OFF = "keys-off";
 
 const part = (id) => document.getElementById(id);
 
-/** Listen to all that the page has from the start; `acts` are the functions of search.js. */
+/** Listen to the static elements of the page; the functions are those of search.js. */
 export function listen(lines, { search, widen, setView, save, following, run, start }) {
   const on = (id, event, act) => part(id).addEventListener(event, act);
   const submitted = (act) => (event) => {
@@ -29,7 +29,7 @@ export function listen(lines, { search, widen, setView, save, following, run, st
   on("wrap", "change", () => setView({ unwrapped: part("wrap").checked ? "" : "1" }));
   on("follow", "change", ({ target }) => (target.checked && part("until").value ? search({ until: "" }) : run()));
   on("back", "click", widen);
-  on("q", "search", ({ target }) => target.value || search(written())); // it was emptied
+  on("q", "search", ({ target }) => target.value || search(written())); // after clearing
   on("waiting", "click", () => {
     lines.close();
     scrollTo({ top: 0 });
@@ -42,7 +42,7 @@ export function listen(lines, { search, widen, setView, save, following, run, st
   listenToKeys(lines);
 }
 
-/** What is in the boxes; a range that was chosen by its name stays while nothing is written in its place. */
+/** Return the values of the boxes; a range selected by name is kept unless times are entered. */
 function written() {
   const [q, where, since, until] = ["q", "where", "since", "until"].map((id) => part(id).value.trim());
   const name = part("ranges").querySelector("[aria-pressed=true]")?.value ?? "";
@@ -62,7 +62,7 @@ function listenToKeys(lines) {
     const { target, key } = event;
     const isTyping = target.matches("input:not([type=checkbox]), select, textarea");
     if (key === "Escape" && isTyping) {
-      event.preventDefault(); // it would empty the box
+      event.preventDefault(); // it would clear the box
       return target.blur();
     }
     if (isTyping || target.getAttribute("role") === "slider") return;

@@ -1,4 +1,4 @@
-// The fields beside the lines: each opens to its most frequent values among the lines that match.
+// The list of fields: each opens to its most frequent values in matching lines.
 
 import { button } from "./lines.js";
 import { element, setText } from "./elements.js";
@@ -9,7 +9,7 @@ const FIELDS = 40;
 const VALUES = 12; // of a field
 
 export class Facets {
-  /** `counts(field, values, signal)` is a stream; `refine(field, value, isNot)` and `toggleColumn(field)` are acts. */
+  /** `counts(field, values, signal)` is a stream; `refine(field, value, isNot)`, `toggleColumn(field)`: actions. */
   constructor(root, { counts, refine, toggleColumn }) {
     this._root = root;
     this._counts = counts;
@@ -20,11 +20,11 @@ export class Facets {
     root.append(this._more);
   }
 
-  /** Offer the first of these fields, in this order, also as columns; those of another table are removed. */
+  /** Show the first of these fields, in this order, with a button to add a column; remove all others. */
   offer(all, columns) {
     const names = all.slice(0, FIELDS);
     const more = all.length - names.length;
-    setText(this._more, more ? `and ${shown(more, "fields").text}, which a line has when it is opened` : "");
+    setText(this._more, more ? `${shown(more, "more fields").text} in opened lines` : "");
     for (const [name, facet] of this._facets) if (!names.includes(name)) this._facets.delete(name) && facet.remove();
     for (const name of names) if (!this._facets.has(name)) this._facets.set(name, this._facet(name));
     const facets = names.map((name) => this._facets.get(name));
@@ -37,7 +37,7 @@ export class Facets {
     });
   }
 
-  /** Count again what is open, with the query as it is now. */
+  /** Count the values of open fields again, for the current query. */
   refresh(signal) {
     this._signal = signal;
     for (const [name, { firstChild }] of this._facets) if (firstChild.open) this._count(name, firstChild, signal);
@@ -54,7 +54,7 @@ export class Facets {
   async _count(name, facet, signal) {
     const [summary, list, note] = facet.children;
     const refine = (value, isNot) => {
-      summary.focus(); // the values are replaced
+      summary.focus(); // the focused button will be replaced
       this._refine(name, value, isNot);
     };
     setText(note, "Counting …");
@@ -66,7 +66,7 @@ export class Facets {
         const { values, rows } = counts.others ?? { rows: 0 };
         const others = rows ? `and ${values ? `${values} other values` : "others"}: ${about}${lines(rows)}` : "";
         const part = counts.read < 1 ? `Counting, ${Math.floor(100 * counts.read)} % …` : "";
-        setText(note, part || others || (counts.series.length ? "" : "No line has it."));
+        setText(note, part || others || (counts.series.length ? "" : "No matching line has this field."));
       }
     } catch (error) {
       if (error.name === "AbortError") return;

@@ -1,20 +1,20 @@
-// Lines that land while the table is followed: they come on top, and wait while the reader looks at others.
+// New lines of a followed table: added on top, or queued while the user reads other lines.
 
 import { setText } from "./elements.js";
 import { clock, shown } from "./units.js";
 import { stream } from "./answers.js";
 
-const [FIRST, SLOWEST] = [500, 10_000]; // milliseconds before the connection is tried again
+const [MIN_PAUSE, MAX_PAUSE] = [500, 10_000]; // milliseconds before a reconnection
 
 export class Following {
-  /** `button` shows the lines that wait; `landed` is called after lines were shown, `again` to follow after a break. */
+  /** `button` shows queued lines; `landed` is called after lines are shown, `again` to reconnect. */
   constructor(lines, button, { landed, again }) {
     Object.assign(this, { _lines: lines, _button: button, _landed: landed, _again: again, _waiting: [] });
-    this.lost = ""; // when the connection was, until it is back
+    this.lost = ""; // the time when the connection was lost, until it is restored
   }
 
-  /** Follow the table; return once it is followed, so that no line is lost between this and what is found. Later `warn`
-   * is called with a sentence, and `fail` with an error. */
+  /** Follow the table. Return when the server does, so that no line is missed between following and the search. Later,
+   * `warn` is called with a message, and `fail` with an error. */
   async begin({ table, q, where }, limit, signal, { warn, fail }) {
     this._limit = limit;
     const members = stream("follow", { table, q, where }, signal);
@@ -35,13 +35,13 @@ export class Following {
     this._draw();
   }
 
-  /** Try again after a pause, if there was no answer, or that of a proxy while there is none. Return false otherwise. */
+  /** Reconnect after a pause, if the server did not respond, or a proxy in its place. Return false for other errors. */
   lose({ status }) {
     if (status !== 0 && !(this.lost && status >= 500)) return false;
-    if (!this.lost) [this.lost, this._pause] = [clock(Date.now() / 1000), FIRST];
+    if (!this.lost) [this.lost, this._pause] = [clock(Date.now() / 1000), MIN_PAUSE];
     clearTimeout(this._retry);
     this._retry = setTimeout(this._again, this._pause);
-    this._pause = Math.min(2 * this._pause, SLOWEST);
+    this._pause = Math.min(2 * this._pause, MAX_PAUSE);
     return true;
   }
 
@@ -52,7 +52,7 @@ export class Following {
     else this._draw();
   }
 
-  /** Show what has landed, unless the reader looks at other lines. */
+  /** Show queued lines, unless the user reads other lines. */
   show() {
     if (!this._waiting.length) return;
     if (!this._lines.isElsewhere) {

@@ -1,4 +1,4 @@
-// The lines over time as stacked bars. A range of it is chosen by dragging, or by the arrow keys with Shift, and Enter.
+// The number of lines over time as stacked bars. A range is selected by dragging, or by Shift, arrow keys and Enter.
 
 import { Chart, Plot } from "./chart.js";
 import { clock, day, shown } from "./units.js";
@@ -7,10 +7,10 @@ import { isLevel, rankOf, visible } from "./texts.js";
 
 const HEIGHT = 104;
 const KEYS = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10, Home: -Infinity, End: Infinity };
-const NAME = "Lines over time: arrow keys go from bar to bar, Shift chooses several, Enter shows their lines alone";
+const NAME = "Lines over time: arrow keys move between bars, Shift selects several, Enter searches the selected range";
 
 export class Histogram extends Chart {
-  /** `split`: chooses the field of the series. `choose` is called with the bounds of the chosen range, in seconds. */
+  /** `split`: selects the field of the series. `choose` is called with the bounds of the selected range, in seconds. */
   constructor(split, choose) {
     super("counts", { heads: ["Series", "Lines", "Largest bar"], height: HEIGHT });
     this._heading.after(element("label", {}, ["Split by: ", split]));
@@ -27,7 +27,7 @@ export class Histogram extends Chart {
     for (const end of ["blur", "pointercancel"]) picture.addEventListener(end, () => this._rest());
   }
 
-  /** `counts` as the server has them; `by`: the field of its series. A level has its colour and its place in a bar. */
+  /** `counts`: those of the server; `by`: the field of its series. Each level has a fixed colour and place in a bar. */
   show({ start, span, series, others }, by, title) {
     const drawn = series.map(({ value, rows, bars }, index) => {
       const label = by ? visible(value ?? `no ${by}`) : "all";
@@ -110,10 +110,10 @@ class Bars extends Plot {
   constructor(chart, width, height) {
     super(chart, width, height);
     this._span = this._count * chart.step_seconds || 1;
-    this._step = Math.ceil(this._step); // there is no half line
+    this._step = Math.ceil(this._step); // whole lines
     this._top = this._step * Math.max(1, Math.ceil(this._highest() / this._step));
     this.last = this._count - 1;
-    this.range = null; // the first and the last bar that are marked
+    this.range = null; // the first and the last selected bar
   }
 
   get sums() {

@@ -1,17 +1,17 @@
-// The list of lines, the newest first, and the line that is open with its fields and its context.
+// The list of lines, newest first, and the open line with its fields and context.
 
 import { element, setText } from "./elements.js";
 import { fieldsOf, isLevel, isSearchable, isTime, keyOf, levelIn, stateOf, textOf } from "./texts.js";
 import { ZONE, marked, pasted, timeOf, visible } from "./texts.js";
 import { shown } from "./units.js";
 
-const [CUT, CUT_LINES] = [2000, 8]; // characters and lines of a value in the list: an open line has all
-const WIDEST = 24; // characters of a column
+const [CUT, CUT_LINES] = [2000, 8]; // maximum characters and lines of a value in the list
+const MAX_WIDTH = 24; // characters of a column
 const CONTEXT = 20;
-const MOST_CONTEXT = 320;
+const MAX_CONTEXT = 320;
 const KAFKA = new Set(["topic", "partition", "kafka_offset", "kafka_ts"]);
 const IN_FILE = "Lines before and after in this file";
-const KEPT = "\n\t"; // shown as they are
+const KEPT = "\n\t"; // not escaped
 
 export class Lines {
   /** `actions`: refine(field, value, isNot), toggleColumn(name), opened(key, ts), announce(sentence),
@@ -20,7 +20,7 @@ export class Lines {
     this._root = root;
     this._actions = actions;
     this._head = element("div", { role: "row", class: "head" });
-    this._style = new CSSStyleSheet(); // widths in a style attribute would be against the policy of the page
+    this._style = new CSSStyleSheet(); // the page's security policy forbids style attributes
     document.adoptedStyleSheets.push(this._style);
     this._known = new Map(); // key to element
     this._rows = new Map(); // element to row
@@ -33,13 +33,13 @@ export class Lines {
     return this._rows.size;
   }
 
-  /** True while other lines on top would take away what the reader looks at, or belong to another list. */
+  /** True while new lines on top would move the lines that the user reads, or belong to another list. */
   get isElsewhere() {
     return Boolean(this._open) || this.isOld || this._root.getBoundingClientRect().top < 0;
   }
 
-  /** Begin a list. What is shown stays until the first row of the new one; with `isMore` it is completed. `columns` is
-   * called for the names of the columns, when the first rows are known. */
+  /** Begin a list. The old one stays visible until the first row of the new one; with `isMore`, it is extended.
+   * `columns` returns the names of the columns, once the first rows are known. */
   begin({ columns, hasTime, words, open, isMore }) {
     this._pending = [];
     this._listed = new Set(); // keys
@@ -50,7 +50,7 @@ export class Lines {
     this._root.classList.toggle("old", this.isOld);
   }
 
-  /** Show the columns as they are now. */
+  /** Show the current columns. */
   setColumns() {
     if (String(this._columns) === String(this._choose())) return;
     const shown = [...this._root.children].slice(1).map((line) => this._rows.get(line));
@@ -66,7 +66,7 @@ export class Lines {
     this._frame ??= requestAnimationFrame(() => this.flush());
   }
 
-  /** Show what has come, at the end also that it is nothing. */
+  /** Show the pending rows; at the end of a search, also without any. */
   flush() {
     cancelAnimationFrame(this._frame);
     this._frame = null;
@@ -82,7 +82,7 @@ export class Lines {
     this._setWidths();
   }
 
-  /** Put rows on top, of which the last is the newest; beyond `limit` the oldest lines are removed. */
+  /** Add rows on top, the newest last; remove the oldest lines beyond `limit`. */
   addNewest(rows, limit) {
     for (const row of rows) {
       if (this._known.has(keyOf(row))) continue;
@@ -105,7 +105,7 @@ export class Lines {
     this._known.clear();
     this._rows.clear();
     this._open = this._place = this._current = null;
-    this._widths = this._names().map((name) => Math.min(name.length + 3, WIDEST));
+    this._widths = this._names().map((name) => Math.min(name.length + 3, MAX_WIDTH));
     this._head.replaceChildren(...this._names().map((name) => this._headOf(name)));
     this._root.replaceChildren(this._head);
     this._root.classList.remove("old");
@@ -154,12 +154,12 @@ export class Lines {
     const lines = text.split("\n").length - kept.split("\n").length;
     const rest = lines ? shown(lines, "more lines") : shown(text.length - kept.length, "more characters");
     if (kept !== text) nodes.push(element("i", {}, [` … ${rest.exact}: open`]));
-    if (kind !== "message") this._widths[index] = Math.min(Math.max(this._widths[index], text.length), WIDEST);
-    const title = kind === "value" && text.length > WIDEST ? visible(text.slice(0, CUT)) : "";
+    if (kind !== "message") this._widths[index] = Math.min(Math.max(this._widths[index], text.length), MAX_WIDTH);
+    const title = kind === "value" && text.length > MAX_WIDTH ? visible(text.slice(0, CUT)) : "";
     return element("span", { role: "cell", class: kind, title }, nodes);
   }
 
-  /** Columns are as wide as their values; the message, or else the last, takes the rest. */
+  /** Set the columns to the width of their values; the message, or else the last column, takes the rest. */
   _setWidths() {
     const names = this._names();
     const wide = names.includes("message") ? names.indexOf("message") : names.length - 1;
@@ -173,7 +173,7 @@ export class Lines {
     this._offerScrolling();
   }
 
-  /** The head stays in sight, but where the lines are to be scrolled sideways. */
+  /** Keep the head visible, unless the lines scroll sideways. */
   _offerScrolling() {
     this._root.classList.toggle("fits", this._root.scrollWidth <= this._root.clientWidth);
   }
@@ -207,14 +207,14 @@ export class Lines {
     this._actions.opened(null);
   }
 
-  /** Go to the next line, or with -1 to the one before. */
+  /** Go to the next line, or with -1 to the previous one. */
   move(step) {
     const isInside = document.activeElement.closest(".entry");
     const line = !isInside ? this._current : step > 0 ? this._current.nextSibling : this._current.previousSibling;
     if (line && line !== this._head) this._focus(line);
   }
 
-  /** Let the key Tab reach one line, and not thousands. */
+  /** Make one line reachable with the Tab key, instead of thousands. */
   _setCurrent(line) {
     toggleOf(this._current).setAttribute("tabindex", "-1");
     this._current = line;
@@ -237,7 +237,7 @@ export class Lines {
       ...(row.ts ? [button("All hosts, 10 s around", () => this._actions.moment(row.ts))] : []),
       button("Close", () => this.close()),
     ];
-    const sorted = [...fieldsOf(row)].sort(([one], [other]) => KAFKA.has(one) - KAFKA.has(other)); // its own ones first
+    const sorted = [...fieldsOf(row)].sort(([one], [other]) => KAFKA.has(one) - KAFKA.has(other)); // Kafka's fields last
     const fields = sorted.flatMap(([name, value]) =>
       name === "message" ? [] : Array.isArray(row[name]) ? row[name].map((one) => [name, one]) : [[name, value]],
     );
@@ -273,7 +273,7 @@ export class Lines {
     let isCopied = true;
     try {
       await navigator.clipboard.writeText(text);
-    } catch { // without TLS, elsewhere than on this machine, there is no other way
+    } catch { // without TLS, except on localhost, there is no clipboard API
       const [focused, area] = [document.activeElement, element("textarea", {}, [text])];
       document.body.append(area);
       area.select();
@@ -281,33 +281,33 @@ export class Lines {
       area.remove();
       focused.focus();
     }
-    this._actions.announce(isCopied ? `Copied as ${kind}.` : "The browser does not let this page copy.");
+    this._actions.announce(isCopied ? `Copied as ${kind}.` : "Cannot copy: the browser denies access.");
   }
 
   async _context(row, around, asked, count = CONTEXT) {
     asked.disabled = true;
-    const note = element("p", { class: "note" }, [`Looking for ${count} lines before and after …`]);
+    const note = element("p", { class: "note" }, [`Searching ${count} lines before and after …`]);
     around.append(note);
     try {
       const { before, after } = await this._actions.context(row, count);
       const next = button(`Show ${2 * count} on each side`, () => this._context(row, around, next, 2 * count));
       const isCut = before.length === count || after.length === count;
       const rows = [...before, row, ...after];
-      const most = isCut && count === MOST_CONTEXT ? ", as many as the page shows" : "";
-      setText(note, shown(rows.length, "lines").exact + most);
+      const limit = isCut && count === MAX_CONTEXT ? ", the maximum of the page" : "";
+      setText(note, shown(rows.length, "lines").exact + limit);
       const head = element("div", { class: "actions" }, [element("h2", {}, [IN_FILE]), note]);
-      if (isCut && count < MOST_CONTEXT) head.append(next);
+      if (isCut && count < MAX_CONTEXT) head.append(next);
       around.replaceChildren(head, contextTable(rows, row));
       (next.isConnected ? next : asked).focus();
       around.querySelector("[aria-current]").scrollIntoView({ block: "center" });
     } catch (error) {
-      setText(note, `The lines before and after are not found: ${error.message}`);
+      setText(note, `Cannot find the lines before and after: ${error.message}`);
     }
     asked.disabled = false;
   }
 }
 
-/** The lines around a row as a table: with the file where it is not the same throughout. */
+/** Return the lines around a row as a table, with a file column if they are in several files. */
 function contextTable(rows, row) {
   const isRotated = rows.some((other) => other.file_id !== row.file_id || other.path !== row.path);
   const hasLevel = rows.some((other) => levelOf(other));
@@ -333,7 +333,7 @@ function toggleOf(line) {
   return line.querySelector("button");
 }
 
-/** Return a button; `name` is what a screen reader is given in place of its text. */
+/** Return a button; `name` replaces its text for screen readers. */
 export function button(text, act, name = "") {
   const made = element("button", { type: "button", class: "quiet", "aria-label": visible(name) }, [text]);
   made.addEventListener("click", act);

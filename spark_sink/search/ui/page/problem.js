@@ -1,4 +1,4 @@
-// Shows what went wrong, in which box, and the way to try again.
+// Shows an error, the box with the error, and a button to try again.
 
 import { button } from "./lines.js";
 import { setAttribute } from "./elements.js";
@@ -9,8 +9,7 @@ const NONE = { message: "", status: 400 };
 
 const part = (id) => document.getElementById(id);
 
-/** Show an error, with the way to try again unless the query is wrong; a missing token is asked for. With null nothing
- * is wrong. */
+/** Show an error, with a button to try again unless the query is invalid; ask for a missing token. Null: clear it. */
 export function showProblem(error, again) {
   if (error?.name === "AbortError") return;
   const { message, status, box = boxIn(message) } = error ?? NONE;
@@ -21,7 +20,7 @@ export function showProblem(error, again) {
   part("problem").replaceChildren(visible(text, "\n"), ...(status === 400 ? [] : [" ", button("Try again", again)]));
 }
 
-/** Return the box that the server's sentence is about, as far as it says so. */
+/** Return the box that the server's message is about, if it names one. */
 function boxIn(message) {
   if (/SQL condition/.test(message)) return "where";
   if (/time range is empty/.test(message)) return "since";

@@ -1,5 +1,5 @@
-// The page of `spark-sink ui`: one query, which the address holds, and what it finds: lines, their number over time,
-// and the values of their fields. Each part asks the server itself; a query that is replaced is aborted.
+// The page of `spark-sink ui`: a query, which the address contains, and its results: lines, their number over time, and
+// the values of their fields. Each part has its own requests; those of a replaced query are aborted.
 
 import { Facets } from "./facets.js";
 import { Following } from "./following.js";
@@ -17,11 +17,11 @@ const LIMIT = 200;
 const BARS = 120;
 const RECOUNT = 15_000; // milliseconds, while new lines land
 const ADDRESS = ["table", "q", "where", "since", "until", "by", "columns", "unwrapped", "open"];
-const COLUMNS = ["log.level", "reason", "host", "message"]; // those of them that there are
+const COLUMNS = ["log.level", "reason", "host", "message"]; // if they exist
 const NO_FACET = new Set("ts date message doc fields offset length kafka_offset kafka_ts".split(" "));
 const UNITS = { lines: "lines", dead_letters: "dead letters", view: "rows" };
 const NAMES = { lines: "Lines", dead_letters: "Dead letters" };
-const LEVELS = 10; // of the histogram, which has four values of another field: the rarest is the worst
+const LEVELS = 10; // in the histogram, instead of four values: the worst level is rare
 
 const part = (id) => document.getElementById(id);
 const lines = new Lines(part("lines"), { refine, toggleColumn, opened, announce, context, moment });
@@ -38,26 +38,26 @@ const following = new Following(lines, part("waiting"), {
   landed: () => Date.now() > counted + RECOUNT && countAll(),
   again: () => run({ isMore: true }),
 });
-let server = null; // what /tables has
-let table = null; // the one of these that is searched
-let state = {}; // what the address has
+let server = null; // the response of /tables
+let table = null; // the searched one of these
+let state = {}; // the values of the address
 let address = "";
-let range = {}; // since and until as they are asked for
+let range = {}; // since and until of requests
 let listing = new AbortController(); // of the lines
-let counting = new AbortController(); // of all else
-let counted = 0; // when the count was begun, milliseconds
-let total = null; // of the lines that match, once they are counted
-let outcome = null; // of the lines that are shown, as /rows ended
+let counting = new AbortController(); // of everything else
+let counted = 0; // the time when counting began, milliseconds
+let total = null; // number of matching lines, once counted
+let outcome = null; // the end of the response of /rows
 let limit = LIMIT;
-let seen = new Map(); // fields of the lines shown, and how many have each
+let seen = new Map(); // fields of the shown lines, with the number of lines
 
 const conditions = () => ({ table: table.id, q: state.q, where: state.where, ...range });
-let searched = {}; // since and until as the server has understood them
-let openUntil = ""; // the end of a range in which the line is that is open
+let searched = {}; // since and until as resolved by the server
+let openUntil = ""; // the end of a range that contains the open line
 const hasTime = () => table.columns.some(({ name }) => name === "ts");
 const nameOfTable = ({ kind, title }) => NAMES[kind] ?? `View ${visible(title)}`;
 const rowsText = (number) => shown(number, UNITS[table.kind]).exact;
-const rangeText = () => (hasTime() ? `, ${describe(range, state.since || state.until)}` : "");
+const rangeText = () => (hasTime() ? ` ${describe(range, state.since || state.until)}` : "");
 
 async function start() {
   takeToken();
@@ -70,7 +70,7 @@ async function start() {
   const dead = server.tables.find(({ kind, rows }) => kind === "dead_letters" && rows);
   setText(part("dead"), dead ? shown(dead.rows, UNITS.dead_letters).exact : "");
   part("dead").value = dead?.id ?? "";
-  const meaning = (table) => (table.kind === "dead_letters" ? " (records that could not be read)" : "");
+  const meaning = (table) => (table.kind === "dead_letters" ? " (unreadable records)" : "");
   const options = server.tables.map((table) => new Option(nameOfTable(table) + meaning(table), table.id));
   part("table").replaceChildren(...options);
   readAddress();
@@ -84,7 +84,7 @@ function readAddress() {
   limit = LIMIT;
 }
 
-/** With a line that is open the range is absolute: it has the line an hour later, too. */
+/** With an open line, the range is absolute, so that it still contains the line later. */
 function writeAddress(method = "replaceState", step = history.state) {
   const fixed = state.open && hasTime() ? { since: searched.since, until: searched.until || openUntil } : {};
   const given = Object.entries({ ...state, ...fixed }).filter(([, value]) => value !== "");
@@ -93,16 +93,16 @@ function writeAddress(method = "replaceState", step = history.state) {
   address = location.search;
 }
 
-/** Change the query: a step that the browser's way back undoes. `wider`: the range of which this is a part. */
+/** Change the query, as a step of the browser's history. `wider`: the range that contains the new one. */
 function search(changes, wider = null) {
   const before = state;
   state = { ...state, open: "", ...changes };
   for (const name of ["since", "until"]) state[name] = exact(state[name]) ?? state[name];
   limit = LIMIT;
-  if (state.until) part("follow").checked = false; // nothing lands there
+  if (state.until) part("follow").checked = false; // the range has no new lines
   const isSameRange = before.since === state.since && before.until === state.until;
   writeAddress("pushState", isSameRange ? history.state : wider);
-  if (part("lines").contains(document.activeElement)) part("lines").focus(); // the line with the focus is replaced
+  if (part("lines").contains(document.activeElement)) part("lines").focus(); // the focused line will be replaced
   scrollTo({ top: 0 });
   run();
 }
@@ -116,7 +116,7 @@ function refine(field, value, isNot) {
   search({ q: withTerm(state.q, field, value, isNot) });
 }
 
-/** Ask for all parts of the page, or for more lines of the same query. */
+/** Request all parts of the page, or more lines of the same query. */
 async function run({ isMore = false } = {}) {
   listing.abort();
   listing = new AbortController();
@@ -150,7 +150,7 @@ function chooseTable() {
     [table, seen] = [chosen, new Map()];
     offerFields();
   }
-  range = hasTime() ? { since: state.since, until: state.until } : {}; // as it is written, until it is understood
+  range = hasTime() ? { since: state.since, until: state.until } : {}; // as entered, until it is resolved
 }
 
 async function list(signal) {
@@ -162,7 +162,7 @@ async function list(signal) {
     }
     if (kind === "end") ended(value);
     if (kind !== "row") continue;
-    if (!fields) seen = fields = new Map(); // until a line comes, those of the lines before are offered
+    if (!fields) seen = fields = new Map(); // only now: until the first line, the previous fields stay
     for (const [name, field] of fieldsOf(value))
       if (field !== null && field.length !== 0) fields.set(name, (fields.get(name) ?? 0) + 1);
     lines.add(value);
@@ -179,19 +179,19 @@ function ended(end) {
   else if (!end.complete) offerMore(end.rows);
   following.show();
   if (!following.lost) return;
-  if (!end.complete && !lines.overlaps) return run(); // lines in between would be missing
+  if (!end.complete && !lines.overlaps) return run(); // else lines in between would be missing
   following.lost = "";
   showProblem(null);
   countAll();
 }
 
-/** Announce what was found: once when the lines are there, and again when they are counted. */
+/** Announce the result: when the lines are complete, and again when they are counted. */
 function report() {
   const { complete, files, seconds } = outcome;
   const all = total === null ? "" : ` of ${shown(total, "").exact}`;
-  const which = complete ? `${rowsText(lines.size)}, all that match` : `The newest ${rowsText(lines.size)}${all}`;
+  const which = complete ? `All ${rowsText(lines.size)}` : `The newest ${rowsText(lines.size)}${all}`;
   const found = lines.size ? which : `No ${UNITS[table.kind].slice(0, -1)} matches`;
-  const next = part("follow").checked ? " New ones come on top." : "";
+  const next = part("follow").checked ? " New ones are added on top." : "";
   announce(`${found}${rangeText()}. ${shown(files, "files").text} read in ${duration(seconds)}.${next}`);
 }
 
@@ -201,9 +201,8 @@ function offerMore(rows) {
     limit = most;
     run({ isMore: true });
   };
-  const advice = "choose a shorter range, add words, or download them";
   if (limit < most && rows === limit) part("offers").replaceChildren(button(`Show up to ${rowsText(most)}`, more));
-  else setText(part("offers"), `This page shows no more than ${rowsText(rows)} of a search: ${advice}.`);
+  else setText(part("offers"), `The maximum is ${rowsText(rows)}. Shorten the range, add words, or download them.`);
 }
 
 function offerWider() {
@@ -245,7 +244,7 @@ async function count(signal) {
     if (outcome) report();
   } catch (error) {
     const isShown = error.name === "AbortError" || part("problem").textContent;
-    if (!isShown) place.replaceChildren(`The lines are not counted: ${error.message}`);
+    if (!isShown) place.replaceChildren(`Cannot count the lines: ${error.message}`);
   }
 }
 
@@ -259,12 +258,12 @@ function follow() {
   return following.begin(conditions(), server.max_rows, listing.signal, { warn, fail });
 }
 
-/** Keep what is shown until the connection is back; return false where nothing is followed, or it is not lost. */
+/** Keep the shown lines until the connection is restored; return false if it is not lost, or nothing is followed. */
 function survives(error) {
   if (!part("follow").checked || !following.lose(error)) return false;
   listing.abort();
   counting.abort();
-  setText(part("problem"), `Connection lost at ${following.lost}. Following again when it is back.`);
+  setText(part("problem"), `Connection lost at ${following.lost}. Reconnecting …`);
   return true;
 }
 
@@ -285,7 +284,7 @@ function toggleColumn(name) {
   offerFields();
 }
 
-/** Change what the address has of the view: no step, and no search. */
+/** Change the view in the address, without a step in the history or a search. */
 function setView(changes) {
   Object.assign(state, changes);
   writeAddress();
@@ -305,7 +304,7 @@ async function context({ ts, host, path, file_id, offset }, count) {
   return found;
 }
 
-/** Search all lines at about this time. */
+/** Search all lines around this time. */
 function moment(ts) {
   const seconds = new Date(ts) / 1000;
   search({ q: "", where: "", since: iso(seconds - 10), until: iso(seconds + 10) });
@@ -323,7 +322,7 @@ async function save(format) {
     const size = format === "ndjson" ? rowsText(saved.lines) : shown(saved.bytes, "bytes").text;
     announce(`Downloaded: ${size} as ${name}`);
   } catch (error) {
-    announce("Nothing is downloaded.");
+    announce("No file is downloaded.");
     showProblem(error, () => save(format));
   }
   part("cancel").hidden = true;
@@ -348,7 +347,7 @@ function drawQuery() {
   document.title = visible(`${query || "All"}: ${nameOfTable(table)}${rangeText()}`);
 }
 
-/** Offer the table's own fields first, then members of the lines shown, the most frequent first, then other columns. */
+/** Offer the table's fields first, then members of shown lines by frequency, then other columns. */
 function offerFields() {
   const names = new Set(table.columns.map(({ name }) => name));
   const own = table.fields.filter((name) => names.has(name) || seen.has(name));
@@ -366,7 +365,7 @@ function announce(sentence) {
   setText(part("status"), sentence);
 }
 
-/** Show that the query failed, in place of what the one before has found. */
+/** Show the failure of the query in place of the previous result. */
 function failed(error) {
   if (error.name === "AbortError") return;
   if (survives(error)) return;
@@ -374,7 +373,7 @@ function failed(error) {
   lines.flush();
   drawQuery();
   part("histogram").replaceChildren();
-  part("main").hidden = !lines.size; // of an answer that broke off lines are there
+  part("main").hidden = !lines.size; // an interrupted response has lines
   if (!lines.size) setText(part("sql"), "");
   announce("");
   showProblem(error, () => (table.error ? start() : run()));

@@ -1,15 +1,15 @@
-// A row as texts: its fields, its time, what is shown of characters that are obeyed elsewhere, and the words of a query.
+// A row as text: its fields and time, escaped control characters, and the words of a query.
 
 import { clock, day, zoneText } from "./units.js";
 import { element } from "./elements.js";
 
-// What a terminal might obey, or what turns text around; surrogates without their other half. As visible.py has it.
+// Control characters, also those of text direction, and lone surrogates. As in visible.py.
 const HIDDEN = /[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]/gu;
 export const [ZONE] = /UTC[^.]*/.exec(zoneText());
 const SHORT = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 const FIELD = /^[A-Za-z_@][\w@./-]*$/;
-const TERM = /-?(?:[A-Za-z_@][\w@./-]*:(?=[^/\s]|\/[^/]))?(?:"(?:[^"\\]|\\.)*"|\S+)/g; // as terms.py has it
-const LEVELS = [ // the worst first
+const TERM = /-?(?:[A-Za-z_@][\w@./-]*:(?=[^/\s]|\/[^/]))?(?:"(?:[^"\\]|\\.)*"|\S+)/g; // as in terms.py
+const LEVELS = [ // worst first
   [/^(emerg|alert|crit|fatal|panic)/i, "failing"],
   [/^(err|severe)/i, "failing"],
   [/^warn/i, "degraded"],
@@ -18,7 +18,7 @@ const LEVELS = [ // the worst first
   [/^(trace|fine)/i, null],
 ];
 
-/** Return the text with escapes for all that is not shown, but for the characters in `keep`. */
+/** Return the text with escaped control characters, except those in `keep`. */
 export function visible(text, keep = "") {
   return text.replace(HIDDEN, (found) => {
     if (keep.includes(found)) return found;
@@ -61,23 +61,23 @@ export function isLevel(field) {
   return /^(log\.)?level$/.test(field);
 }
 
-/** Return the place of a level among all, the worst first; what is not known is the last. */
+/** Return the rank of a level, worst first; an unknown one is last. */
 export function rankOf(level) {
   const rank = LEVELS.findIndex(([words]) => words.test(level));
   return rank < 0 ? LEVELS.length : rank;
 }
 
-/** Return a state of the page's colours for a level, null for one that is not marked. */
+/** Return the state for the colour of a level, null without a colour. */
 export function stateOf(level) {
   return LEVELS[rankOf(level)]?.[1] ?? null;
 }
 
-/** Return the word for a level at the beginning of a line; null where there is none. */
+/** Return the level at the beginning of a line, null without one. */
 export function levelIn(text) {
   return /\b(EMERG|ALERT|CRIT|FATAL|ERR|SEVERE|PANIC|WARN)[A-Z]*\b/.exec(text.slice(0, 120))?.[0] ?? null;
 }
 
-/** Return a time of the browser's zone with milliseconds, and its day where it is not today. */
+/** Return a time in the browser's zone with milliseconds, and its day unless it is today. */
 export function timeOf(iso) {
   if (!iso) return "no time";
   const time = new Date(iso);
@@ -85,20 +85,20 @@ export function timeOf(iso) {
   return time.toDateString() === new Date().toDateString() ? text : `${day(time / 1000)} ${text}`;
 }
 
-/** Return a row as text to paste: no terminal obeys it, and no line or cell of it begins with a formula. */
+/** Return a row as text that is safe to paste: no control characters, and no formula starts a line or cell. */
 export function pasted(row) {
   const lines = textOf(row.message).split("\n").map((line) => visible(line));
   const [host, path] = [row.host, row.path].map((value) => visible(textOf(value) || "-"));
   return `${row.ts ?? "(no time)"} ${host} ${path}: ${lines.join("\n    ")}`;
 }
 
-/** Return a name for a row that is one of a file or of Kafka; null where the table has neither. */
+/** Return a key of a row by its file or by Kafka, null if the table has neither. */
 export function keyOf({ host, file_id, offset, topic, partition, kafka_offset }) {
   if (file_id && offset !== null && offset !== undefined) return JSON.stringify([host ?? "", file_id, offset]);
   return topic && kafka_offset !== undefined ? JSON.stringify([topic, partition, kafka_offset]) : null;
 }
 
-/** True if lines can be searched for this value of a field: a time has a form of its own in the table. */
+/** Return true if this value of a field can be searched: times have another form in the table. */
 export function isSearchable(field, value) {
   return FIELD.test(field) && !isTime(value);
 }
@@ -107,7 +107,7 @@ export function isTime(value) {
   return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value);
 }
 
-/** Return the query with a condition on a field, in place of those that it contradicts. */
+/** Return the query with a condition on a field, which replaces contradicting ones. */
 export function withTerm(query, field, value, isNot) {
   const isMissing = value === null || value === undefined;
   const term = `${field}:${isMissing ? "*" : quoted(textOf(value))}`;
@@ -121,7 +121,7 @@ function quoted(text) {
   return /^[\w./@%+=~-]+$/.test(text) ? text : `"${text.replace(/["\\]/g, "\\$&")}"`;
 }
 
-/** Return the pattern of the words that lines are searched for; null where there is none. */
+/** Return the pattern of the words of a query, null without words. */
 export function wordsOf(query) {
   const words = (query.match(TERM) ?? []).filter((term) => !/^-|^[A-Za-z_@][\w@./-]*:([^/]|\/[^/])/.test(term));
   const isPhrase = (word) => /^".*"$/s.test(word);
@@ -130,14 +130,14 @@ export function wordsOf(query) {
   return new RegExp(texts.map(patternOf).join("|"), "gu");
 }
 
-/** A word in lower case is found in either case. */
+/** Return the pattern of a word; in lower case, it matches any case. */
 function patternOf(text) {
   const letters = (letter) => `[${letter}${letter.toUpperCase()}]`;
   const escaped = text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
   return text === text.toLowerCase() ? escaped.replace(/\p{Ll}/gu, letters) : escaped;
 }
 
-/** Return the text as nodes, with a mark around each word that was searched for. */
+/** Return the text as nodes, with a mark around each searched word. */
 export function marked(text, words, keep) {
   const nodes = [];
   let end = 0;

@@ -1,1 +1,1 @@
-"""What is needed to run the programs on machines: units of systemd, Debian packages, alert rules."""
+"""Files to run the programs in production: systemd units, Debian packages, containers, alert rules."""

@@ -44,9 +44,9 @@ class Question:
 
 def question(parameters: Mapping[str, str], now: datetime) -> Question:
     """Return the question of a request. Raises SinkError."""
-    for name in ("q", "where"):
+    for name, text in (("q", "search"), ("where", "SQL condition")):
         if len(parameters.get(name, "")) > MAX_CHARACTERS:
-            raise SinkError(f"the search is too long (maximum: {MAX_CHARACTERS} characters)")
+            raise SinkError(f"the {text} is too long (maximum: {MAX_CHARACTERS} characters)")
     since, until = (moment(parameters.get(name, ""), now) for name in ("since", "until"))
     if since and until and since > until:
         raise SinkError(f"the time range is empty: it begins at {since.isoformat()} and ends at {until.isoformat()}")

@@ -80,6 +80,7 @@ def test_an_error_is_the_end_of_an_answer(parameters: dict[str, str], error: str
         ({"since": "1m", "until": "2m"}, "the time range is empty: it begins at "),
         ({"q": "a OR b"}, "OR is not supported"),
         ({"q": "x " * 26}, "the search has 26 words \\(maximum: 25\\)"),
+        ({"where": "x" * 2001}, "the SQL condition is too long \\(maximum: 2000 characters\\)"),
         ({"q": "x" * 2001}, "the search is too long \\(maximum: 2000 characters\\)"),
         ({"table": "other"}, "there is no table 'other'; /tables lists them"),
     ],

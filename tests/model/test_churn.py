@@ -48,6 +48,7 @@ def pass_a_day(lab: Lab, entries: int) -> None:
     lab.wait_until(lambda: lab.running.registrar.entries == entries, seconds=CHECK_INTERVAL)
     for _ in range(20):
         lab.step(CHECK_INTERVAL, wait=0.002)
+    assert lab.running.registrar.save([]).wait(60)  # what it has to write is a reference, too
 
 
 def churn(lab: Lab, rounds: int, files: int) -> None:

@@ -34,7 +34,7 @@ from log_shipper.spark_sink.landing.batch_handler import BatchHandler
 from log_shipper.spark_sink.landing.batch_writer import BatchResult, BatchWriter
 from log_shipper.spark_sink.landing.deleted_topics import DeletedTopics
 from log_shipper.spark_sink.landing.kafka_reader import OpenReader
-from log_shipper.spark_sink.landing.startup import KafkaTopics, Started, Startup
+from log_shipper.spark_sink.landing.startup import KafkaTopics, StartResult, Startup
 from log_shipper.spark_sink.landing.tasks import SparkTasks
 from log_shipper.spark_sink.maintenance.rounds import Rounds
 from log_shipper.spark_sink.monitor.document import Program
@@ -211,7 +211,7 @@ class Job:
         except SinkError:
             return ends
 
-    def _begin(self, admin: Admin, partitions: Offsets, started: Started) -> None:
+    def _begin(self, admin: Admin, partitions: Offsets, started: StartResult) -> None:
         """Save where a new checkpoint begins, and a topic that is new to one that resumes. `partitions`: with the first
         offset of each."""
         planned, writer = self._checkpoint.last_planned(), started.writer

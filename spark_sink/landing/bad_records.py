@@ -1,7 +1,7 @@
-"""What a task says of its bad records: how many for each cause, and where the last one is. Never their content.
+"""What a task reports about its bad records: their number by cause, and the place of the last one. Never their content.
 
-The reason of a bad record, which the dead letter has in full, may quote a value (`@timestamp is not an ISO 8601 time:
-yesterday`) or the members of an object. Its cause is the reason without them: there are few, and anyone may see them.
+The reason of a bad record, in full in the dead letter, may quote a value (`@timestamp is not an ISO 8601 time:
+yesterday`) or the members of an object. The cause is the reason without them: causes are few, and not confidential.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from log_shipper.spark_sink.rows.line_reader import NO_VALUE
 
-MAX_CAUSES = 50  # causes; those that come later are counted together
+MAX_CAUSES = 50  # further causes are counted together
 OTHERS = "other causes"
 TOMBSTONE = NO_VALUE  # a compacted topic has these, so they are counted apart
 _WRONG_TYPE = "wrong type: "
@@ -19,7 +19,7 @@ _WRONG_TYPE = "wrong type: "
 
 @dataclass(frozen=True, slots=True)
 class BadRecords:
-    """Bad records of one cause. The place is that of the last one that was counted."""
+    """Bad records of one cause, and the place of the last one."""
 
     count: int
     topic: str
@@ -36,13 +36,13 @@ BadByCause = Mapping[str, BadRecords]
 def cause(reason: str) -> str:
     """Return the reason without values of the record."""
     if reason.startswith(_WRONG_TYPE):
-        path, wanted = reason.partition(" is ")[0], reason.rpartition(", not ")[2]
-        return f"{path} is not {wanted}"
+        path, expected_type = reason.partition(" is ")[0], reason.rpartition(", not ")[2]
+        return f"{path} is not {expected_type}"
     return reason.partition(": ")[0]
 
 
 def by_cause(bad: pa.Table) -> dict[str, BadRecords]:
-    """Return what is in rows of the dead letter."""
+    """Return the causes of dead-letter rows."""
     counted: dict[str, BadRecords] = {}
     names = ("reason", "topic", "partition", "kafka_offset")
     for reason, *place in zip(*(bad.column(name).to_pylist() for name in names), strict=True):
@@ -51,7 +51,7 @@ def by_cause(bad: pa.Table) -> dict[str, BadRecords]:
 
 
 def merge(known: dict[str, BadRecords], later: BadByCause) -> None:
-    """Add what came later."""
+    """Add later records to the known ones."""
     for text, records in later.items():
         key = text if text in known or len(known) < MAX_CAUSES or text == TOMBSTONE else OTHERS
         known[key] = known[key].followed_by(records) if key in known else records

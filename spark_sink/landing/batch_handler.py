@@ -1,7 +1,6 @@
-"""The callback that Spark calls for each batch. It decides how much of the batch is to land, and reports the result.
+"""The callback for each micro-batch (`foreachBatch`). It decides how much of the batch lands, and reports the result.
 
-A batch is what lies between the offsets that have landed, which the marks say, and its ends, which Spark has written to
-its checkpoint.
+A batch begins at the landed offsets in the marks, and ends at the offsets that Spark has written to its checkpoint.
 """
 
 import threading
@@ -19,11 +18,11 @@ from log_shipper.spark_sink.storage.tables import NO_BATCH, CommitName, TxnId, U
 
 
 class Stopped(Exception):
-    """Raised to end the query before a batch that is no longer wanted; one that returned undone would be committed."""
+    """Raised to end the query before a batch that must not land: if the callback returned, Spark would commit it."""
 
 
 class BatchBroker(Protocol):
-    """The question of a batch to Kafka. `Admin` is the implementation."""
+    """The part of `Admin` that a batch needs."""
 
     def ids(self, topics: set[str]) -> Mapping[str, str]:
         """Return Kafka's id of each topic, "" where it has none. May block, and raises SinkError."""
@@ -32,7 +31,7 @@ class BatchBroker(Protocol):
 
 @dataclass
 class BatchHandler:
-    """Spark calls it on a thread of its own; the methods and events are for the job's thread."""
+    """Spark calls the handler on its own thread; the methods and events are for the job's thread."""
 
     checkpoint: Checkpoint
     writer: BatchWriter
@@ -48,11 +47,11 @@ class BatchHandler:
         self._query_id = self.checkpoint.query_id()  # None until the first batch of a new query
         self._topics_without_id: set[str] = set()
         planned = self.checkpoint.last_planned()
-        # The one batch that an earlier run may have begun.
+        # Only this batch may have been started by an earlier run.
         self._resumed = planned if planned > self.checkpoint.last_committed() else NO_BATCH
 
     def __call__(self, nothing: object, batch: int) -> None:
-        """Land a batch. The source of the query has no rows: only the number counts."""
+        """Land a batch. Only its number matters: the query's source yields no rows."""
         self.idle.clear()
         try:
             if self.closing:
@@ -67,16 +66,16 @@ class BatchHandler:
         return self.stopping.is_set() or self.ended.is_set()
 
     def land_until(self, ends: Offsets) -> None:
-        """Land records that are not a batch of the query, up to these ends."""
+        """Land records up to these ends, outside the query's batches."""
         self._land(NO_BATCH, ends, Unnamed.NOT_A_BATCH)
 
     def _land_batch(self, batch: int) -> None:
         txn = self._txn(batch)
         if self.writer.tables.config.fsync:
-            self.checkpoint.sync(batch)  # else a table could name a batch that the checkpoint does not know
+            self.checkpoint.sync(batch)  # else, after a power cut, a table could have a batch unknown to the checkpoint
         name: CommitName = txn
         if batch == self._resumed and self.writer.has_landed(txn):
-            name = Unnamed.NAME_IS_USED  # the remainder of the batch, if there is one, is committed without a name
+            name = Unnamed.NAME_IS_USED  # the rest of the batch, if any, is committed without a transaction id
         self._land(batch, self.checkpoint.ends(batch), name)
 
     def _land(self, batch: int, ends: Offsets, name: CommitName) -> None:
@@ -91,13 +90,13 @@ class BatchHandler:
             self.ended.set()
 
     def _note_new_topics(self, topics: set[str]) -> None:
-        """Note the ids of topics that appeared while the query runs, so that one that is re-created is recognised."""
+        """Note the ids of topics that appeared during the run, to recognise when one is re-created."""
         unknown = topics - self.writer.marks.topics.keys() - self._topics_without_id
         if not unknown:
             return
         try:
             self.writer.marks.note_topics(self.broker.ids(unknown))
-        except SinkError:  # one of them has been deleted already: retried with the next batch
+        except SinkError:  # one of the topics is already deleted: retried with the next batch
             return
         self._topics_without_id |= unknown - self.writer.marks.topics.keys()
 

@@ -1,17 +1,17 @@
-"""Lands one batch: its rows in their tables, without what has landed before, and its bad records in the dead letter.
+"""Lands one micro-batch: new rows in their tables, bad records in the dead letter, then the marks.
 
-Spark runs a batch again when the process ended before the batch's commit was written. What is on disk then:
+Spark retries a batch if the process ended before the batch's `commits/N` was written. What is on disk then:
 
     offsets/N │ rows of each table │ bad records │ marks │ commits/N
               1                    2             3       4
 
-1: nothing. 2, 3: rows that are not in the marks; `orphaned_rows` finds them, and they are not written again. 4: the
-marks have the end of the batch; what is below it is not read again. In each table a batch has at most one commit, named
-by the query's id and the batch's number, so that a second job with the same checkpoint fails instead of writing the
-same rows.
+1: nothing. 2, 3: rows beyond the marks; `orphaned_rows` finds them, and the retry does not write them again. 4: the
+marks have the end of the batch; nothing below it is read again. In each table a batch has at most one commit, whose
+transaction id is the query's id and the batch's number: a second job with the same checkpoint fails instead of writing
+the same rows.
 
-The first batch of a run is the only one that may have been begun before: what lies below the marks' ends is left out of
-that one alone. A topic that was deleted and re-created begins at 0 again, and its rows must not be taken for old ones.
+Only the first batch of a run may be a retry, so only that batch skips the offsets below the marks' ends. A re-created
+topic begins at 0 again, and its rows must not be taken for old ones.
 """
 
 import time
@@ -41,33 +41,33 @@ from log_shipper.spark_sink.storage.tables import NO_BATCH, CommitName, TxnId, U
 
 @dataclass(frozen=True, slots=True)
 class BatchResult:
-    """The result of a batch. Rows that an earlier run of the same batch landed are not counted again."""
+    """The result of a batch. Rows that an earlier attempt of the batch landed are not counted again."""
 
-    batch: int = NO_BATCH  # the query's number for it
+    batch: int = NO_BATCH  # Spark's batch id
     rows: int = 0
     bad: int = 0
-    tombstones: int = 0  # records without a value, which a compacted topic is to have: in the dead letter, and not bad
+    tombstones: int = 0  # records without a value, normal in a compacted topic: in the dead letter, but not bad
     repeats: int = 0  # rows left out because they had landed
     suspects: int = 0  # files that were looked up
     lost: int = 0  # offsets that Kafka deleted before they were read
     files: int = 0  # files in the marks
     tables: int = 0  # tables that got rows
     ends: Mapping[Partition, int] = field(default_factory=dict)
-    repeated: bool = False  # all of it had landed before the process was killed
-    causes: BadByCause = field(default_factory=dict)  # of the bad records, as the tasks counted them
+    repeated: bool = False  # the whole batch had landed before the process was killed
+    causes: BadByCause = field(default_factory=dict)  # of the bad records, as counted by the tasks
     stages: Mapping[Stage, float] = field(default_factory=dict)  # seconds
-    records: ByPartition = field(default_factory=dict)  # that were read
+    records: ByPartition = field(default_factory=dict)  # records read
 
 
 @dataclass(frozen=True, slots=True)
 class TableResult:
-    """The result of a batch for one table of lines. `version`: what was committed, None without a commit."""
+    """The result of a batch for one table of lines. `version`: of its commit, None without one."""
 
     path: str
     rows: int = 0
     repeats: int = 0
     suspects: int = 0
-    files: tuple[tuple[str, File, Mark], ...] = ()  # by path of the table
+    files: tuple[tuple[str, File, Mark], ...] = ()  # with the path of the table
     version: int | None = None
 
 
@@ -84,19 +84,19 @@ class BatchWriter:
     stopwatch: Stopwatch = field(default_factory=Stopwatch)
 
     def land(self, ranges: Sequence[OffsetRange], ends: Mapping[Partition, int], name: CommitName) -> BatchResult:
-        """Write the records in the ranges to their tables, and return what landed.
+        """Write the records of the ranges to their tables, and return what landed.
 
-        `ends`: where the batch ends in each partition; `name`: of its commits.
+        `ends`: the end of the batch in each partition; `name`: the transaction id of its commits.
         """
         with self.stopwatch.measure("tasks"):
             written = self.ranges.write(ranges)
         return self.commit(written, ends, name)
 
     def commit(self, written: WrittenBatch, ends: Mapping[Partition, int], name: CommitName) -> BatchResult:
-        """Commit what the tasks have written, without what has landed before.
+        """Commit the files that the tasks have written, without rows that have landed before.
 
-        Raises Refused where another process has appended to the marks since this one read them: what it landed would
-        be landed again.
+        Raises Refused if another process has appended to the marks since this process read them: rows of that process
+        would land twice.
         """
         with self.stopwatch.measure("commit"):
             self.tables.log(self.tables.config.state_path).check_turn(self.marks.next_turn)
@@ -127,7 +127,7 @@ class BatchWriter:
         )
 
     def discard(self, written: WrittenBatch) -> None:
-        """Delete what the tasks have written to be counted, best effort."""
+        """Delete the files that the tasks have written for a count only, best effort."""
         for path, lines in written.lines.items():
             self.tables.staged(path, lines.files).discard()
         self.tables.staged(self.tables.dead_letter.path, written.bad).discard()
@@ -137,27 +137,27 @@ class BatchWriter:
         return self.tables.marks.snapshot().last_batch(name.query_id) >= name.batch
 
     def begin_at(self, starts: Mapping[Partition, int]) -> None:
-        """Save where the first batch of a new checkpoint begins, before it is planned: the same batch must begin there
-        when it is run again."""
+        """Save where the first batch of a new checkpoint begins, before Spark plans it: a retry must begin there."""
         versions = {table.path: self.tables.log(table.path).version for table in self.tables.known(self.marks)}
         self._save_marks([], versions, {**self.marks.ends, **starts}, Unnamed.NOT_A_BATCH)
 
     def begin_repair(self) -> None:
-        """Record that a repair has begun: `run` is refused until `settle`, whatever lands meanwhile."""
+        """Record that a repair has begun: until `finish_repair`, `spark-sink run` refuses to start."""
         versions = {table.path: REPAIRING for table in self.tables.known(self.marks)}
         self._save_marks([], versions, {}, Unnamed.NOT_A_BATCH)
 
     def finish_repair(self, ends: Mapping[Partition, int]) -> None:
-        """Save the versions of all tables as they are now, and these ends: the repair has ended."""
+        """Save the current versions of all tables, and these ends: the repair is complete."""
         versions = {table.path: self.tables.log(table.path).refresh() for table in self.tables.known(self.marks)}
         self.marks.versions.clear()
         self._save_marks([], versions, ends, Unnamed.NOT_A_BATCH)
 
     def _register_tables(self, paths: Sequence[str], topics: list[str]) -> None:
-        """Save the path of each new table of a template in the marks before its first row, because the configuration
-        does not name it: the orphaned rows of a batch that is killed here could not be found otherwise. So a table that
-        has rows of these topics, and is not in the marks, proves that marks were lost. Raises Refused; SinkError where
-        the template would make more tables than it may."""
+        """Save the path of each new table of a template in the marks, before the table's first row.
+
+        Only the marks name these tables: the orphaned rows of a batch killed here could not be found otherwise. So a
+        table with rows of these topics that is missing from the marks proves that marks were lost: raises Refused.
+        Raises SinkError for too many tables."""
         if not self.tables.config.has_template:
             return
         new = [path for path in paths if path not in self.marks.versions]
@@ -183,20 +183,20 @@ class BatchWriter:
             rows=staged.count,
             repeats=count - staged.count,
             suspects=len(asked),
-            # With dedupe off, too: else the marks would lack these rows when it is on again.
+            # Also with dedupe off: else the marks would lack these rows once dedupe is on again.
             files=tuple((path, file_of(file), mark_of(file, now)) for file in files),
             version=version,
         )
 
     def _check_unchanged(self, staged: Staged) -> None:
-        """Raise Refused where another program has restored or re-created the table since our last commit: later checks
-        look for a RESTORE only behind this commit."""
+        """Raise Refused if another program has restored or re-created the table since our last commit: later checks
+        look for a RESTORE only after the commit of this batch."""
         known = self.marks.versions.get(staged.path)
         if known is not None and known not in (self.tables.log(staged.path).refresh(), REPAIRING):
             check_version(self.tables.table(staged.path).snapshot(), known)
 
     def _remove_orphaned(self, staged: Staged, lines: BatchLines) -> tuple[Staged, list[FileSummary]]:
-        """Return the rows that no killed run of the batch has committed, and the files that they came from."""
+        """Return the rows that no killed attempt of the batch has committed, and summaries of their files."""
         if not len(self.orphaned.places):
             return staged, exact(staged, lines.summaries.values())
         staged = staged.without(self.orphaned.places, self.ranges.tasks)
@@ -206,7 +206,7 @@ class BatchWriter:
         return self.tables.commit(staged, self._name_of_commit(staged, name))
 
     def _name_of_commit(self, staged: Staged, name: CommitName) -> CommitName:
-        """Return the name; NAME_IS_USED where a killed run of the same batch has landed a part of it in the table, with
+        """Return the name; NAME_IS_USED if a killed attempt of the batch has landed a part of it in the table, under
         other bounds or another configuration."""
         if (
             isinstance(name, TxnId)
@@ -236,7 +236,7 @@ class BatchWriter:
         return staged.count if not written.lost else self._count_bad(staged)
 
     def _count_bad(self, staged: Staged) -> int:
-        """Return how many of the rows are records, not ranges that were lost."""
+        """Return the number of rows that are records, not lost ranges."""
         return staged.rows(["last_offset"]).column(0).null_count if staged.files else 0
 
     def _save_results(self, landed: list[TableResult], ends: Mapping[Partition, int], name: CommitName) -> None:
@@ -250,7 +250,7 @@ class BatchWriter:
         ends: Mapping[Partition, int],
         name: CommitName,
     ) -> None:
-        """Append the marks, which is the last write of a batch: from now on it has landed."""
+        """Append the marks, the last write of a batch: from here on the batch has landed."""
         changed = list(self.orphaned.files)
         for path, file, mark in files:
             self.marks.note_file(path, file, mark)
@@ -259,7 +259,7 @@ class BatchWriter:
         versions = {path: now for path, now in versions.items() if self.marks.versions.get(path) != REPAIRING}
         self.marks.versions.update(versions)
         for path in [path for path, version in versions.items() if version != REPAIRING]:
-            self.tables.log(path).sync(versions[path])  # before the marks rely on it
+            self.tables.log(path).sync(versions[path])  # the marks must not name a version that a power cut removes
         rows = rows_of(self.marks, dict.fromkeys(changed), ends, versions, self.clock())
         turn = self.marks.next_turn
         self.tables.commit(self.tables.stage_marks(rows), name, turn)
@@ -269,7 +269,7 @@ class BatchWriter:
 
 
 def lost_rows(missing: Sequence[LostRange], seconds: float) -> pa.Table:
-    """Return the rows of the dead letter that say which offsets were lost, as of `seconds` of the epoch."""
+    """Return the dead-letter rows that record lost offsets, as of `seconds` of the epoch."""
     now = datetime.fromtimestamp(seconds, UTC)
     return pa.Table.from_pylist([{**_lost_row(lost), "at": now} for lost in missing], BAD_SCHEMA)
 

@@ -1,8 +1,8 @@
-"""Topics that Kafka does not have any more, though the checkpoint names offsets of them that have not landed.
+"""Deleted topics of which the checkpoint names offsets that have not landed.
 
-A batch is planned before it lands. A process that was killed in between runs the batch again at its next start, and so
-does one for what a run with bounds has left. Where the topic has been deleted by then, these records are lost: a start
-that waited for the topic would wait until someone looks.
+A batch is planned before it lands. If the process is killed in between, its next start retries the batch; a run with
+bounds also leaves planned offsets to the next run. If the topic has been deleted by then, these records are lost: a
+start that waited for the topic would wait until someone notices.
 """
 
 from collections.abc import Callable, Collection
@@ -19,7 +19,7 @@ SHOWN = 5  # ranges in a message
 
 @dataclass(frozen=True, slots=True)
 class DeletedTopics:
-    """What was planned of deleted topics and has not landed; `ranges` is empty where nothing was."""
+    """Planned offsets of deleted topics that have not landed; `ranges` is empty if there are none."""
 
     ranges: tuple[OffsetRange, ...] = ()
 
@@ -39,9 +39,9 @@ class DeletedTopics:
 def find(
     checkpoint: Checkpoint, existing: Callable[[], Collection[str]], landed: Callable[[], Offsets]
 ) -> DeletedTopics:
-    """Return what the checkpoint has planned of topics that do not exist, and what has not landed of that.
+    """Return the planned offsets of topics that do not exist, as far as they have not landed.
 
-    `existing`: the names of all topics; `landed`: the next offset to land, which is asked only if a topic is missing.
+    `existing`: returns the names of all topics; `landed`: the next offsets to land, called only if a topic is missing.
     """
     planned = checkpoint.ends(checkpoint.last_planned())
     missing = {topic for topic, _ in planned} - set(existing() if planned else ())
@@ -53,7 +53,7 @@ def find(
 
 
 def check(deleted: DeletedTopics, config: SinkConfig, log: Callable[[str], None]) -> None:
-    """Raise Refused where records of a deleted topic may not be lost; else log which are."""
+    """Raise Refused if records of deleted topics are lost, or log them, as `lost_offsets` says."""
     if not deleted.ranges:
         return
     what = (

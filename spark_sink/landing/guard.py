@@ -1,9 +1,8 @@
-"""Checks that checkpoint, tables and marks belong together, before the query starts. They change nothing.
+"""Checks before the query starts that checkpoint, tables and marks belong together. They change nothing.
 
-Four faults would do harm without an error: without checkpoint and marks, everything would land a second time; with a
-checkpoint that was set back, or that another one has overtaken, a part of it; a table that was restored to an earlier
-version, or deleted, lacks rows that count as landed; and a topic that was re-created has the offsets of the old one
-again.
+Four faults would do harm without an error: if checkpoint and marks are missing, all rows land twice; if the checkpoint
+was set back, or another one was used since, some rows land twice; a table that was restored to an earlier version, or
+deleted, lacks rows that count as landed; a re-created topic reuses the offsets of the old one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,14 +13,14 @@ from log_shipper.spark_sink.landing.marks import REPAIRING, Marks
 from log_shipper.spark_sink.storage.checkpoint import Checkpoint
 from log_shipper.spark_sink.storage.tables import NO_BATCH, Table, TableSnapshot
 
-# The way out where checkpoint and marks are lost.
+# What to do if checkpoint and marks are lost.
 RESUME = "set start: table to resume where the table ends"
 
 
 def check_topics(marks: Marks, topics: Mapping[str, str]) -> None:
-    """Raise Refused for a topic that was re-created: its offsets began at 0 again, and look like those that landed.
+    """Raise Refused for a re-created topic: its offsets began at 0 again, and look as if they had landed.
 
-    `topics`: the ids that Kafka has now, "" where the broker gives none.
+    `topics`: Kafka's current ids, "" if the broker gives none.
     """
     for topic in sorted(marks.recreated_topics(topics)):
         raise Refused(
@@ -32,14 +31,14 @@ def check_topics(marks: Marks, topics: Mapping[str, str]) -> None:
 
 
 def has_begun(checkpoint: Checkpoint, ends: Offsets) -> bool:
-    """Return True if a query has been started with this checkpoint, though it may have planned no batch yet: where it
-    begins was saved in the marks before. `ends`: of the marks."""
+    """Return True if a query was started with this checkpoint. It may have planned no batch yet: its start offsets are
+    saved in the marks before the first one. `ends`: of the marks."""
     return checkpoint.query_id() is not None and (checkpoint.last_planned() >= 0 or bool(ends))
 
 
 def continues(checkpoint: Checkpoint, tables: Sequence[TableSnapshot], topics: Sequence[str], ends: Offsets) -> bool:
-    """Return True if the sink continues where the marks end. A new checkpoint does, too, if rows of the topics have
-    landed: a checkpoint that is lost loses nothing. Where all rows were deleted, it begins where `start` says."""
+    """Return True if the sink resumes where the marks end. A new checkpoint does so too if the tables have rows of the
+    topics: losing a checkpoint loses no rows. If all rows were deleted, the option `start` applies."""
     if has_begun(checkpoint, ends):
         return True
     is_known = any(topic in topics for topic, _ in ends)
@@ -47,10 +46,10 @@ def continues(checkpoint: Checkpoint, tables: Sequence[TableSnapshot], topics: S
 
 
 def outdated(checkpoint: Checkpoint, tables: Sequence[TableSnapshot], ends: Offsets) -> str:
-    """Return why the checkpoint is not the last one that landed rows, empty where it is: it was set back, and the names
-    of its next batches have been used; or another one has been used since. With it, rows would land twice.
+    """Return why the checkpoint is outdated, empty if it is not. It was set back, so the transaction ids of its next
+    batches are used; or another checkpoint has been used since. With an outdated one, rows would land twice.
 
-    Partitions that its last batches do not name pass (`Startup.lower_ends`).
+    Partitions that its last batches do not name are ignored (`Startup.lower_ends`).
     """
     query_id, planned = checkpoint.query_id(), checkpoint.last_planned()
     for snapshot in tables if query_id is not None else ():
@@ -68,8 +67,7 @@ def outdated(checkpoint: Checkpoint, tables: Sequence[TableSnapshot], ends: Offs
 
 
 def check_new(tables: Sequence[TableSnapshot], topics: Sequence[str], checkpoint: str, marks: str) -> None:
-    """Raise Refused, with the ways out, where a new checkpoint would land rows a second time, because the marks, which
-    would say how far they landed, are missing."""
+    """Raise Refused if a new checkpoint would land rows twice because the marks of their topics are missing."""
     for snapshot in tables:
         if snapshot.has_rows_of(topics):
             raise Refused(
@@ -80,7 +78,8 @@ def check_new(tables: Sequence[TableSnapshot], topics: Sequence[str], checkpoint
 
 
 def check_deleted(checkpoint: Checkpoint, tables: Sequence[TableSnapshot], marks: str) -> None:
-    """Raise Refused where the tables of lines were deleted together with the marks, which would have told of it."""
+    """Raise Refused if the tables of lines were deleted together with the marks, so `check_versions` has no versions to
+    compare."""
     if checkpoint.last_committed() == NO_BATCH or any(snapshot.exists for snapshot in tables):
         return
     paths = ", ".join(snapshot.path for snapshot in tables)
@@ -92,7 +91,7 @@ def check_deleted(checkpoint: Checkpoint, tables: Sequence[TableSnapshot], marks
 
 
 def check_unknown(tables: Sequence[Table], topics: Sequence[str], marks: Table) -> None:
-    """Raise Refused for a table that has rows of the topics and is not in the marks. `tables`: those that are not."""
+    """Raise Refused for a table that has rows of the topics. `tables`: those that are missing from the marks."""
     for table in tables:
         if topics and table.snapshot().has_rows_of(topics):
             raise Refused(
@@ -103,9 +102,9 @@ def check_unknown(tables: Sequence[Table], topics: Sequence[str], marks: Table) 
 
 
 def check_behind(path: str, read: Mapping[Partition, int], latest: Mapping[Partition, int]) -> None:
-    """Raise Refused where Kafka ends before the checkpoint in `path` resumes: after the repair of a re-created topic.
+    """Raise Refused if Kafka ends before the checkpoint in `path` resumes: after the repair of a re-created topic.
 
-    `read`: where it resumes, of partitions that have landed less.
+    `read`: the checkpoint's resume offsets, of partitions whose landed offsets are lower.
     """
     for partition, end in read.items():
         if (now := latest.get(partition, end)) < end:
@@ -116,8 +115,7 @@ def check_behind(path: str, read: Mapping[Partition, int], latest: Mapping[Parti
 
 
 def check_versions(tables: Mapping[str, TableSnapshot], versions: Mapping[str, int]) -> None:
-    """Raise Refused for a table that has lost rows since our last commit. `versions`: of each table after that commit;
-    both by path."""
+    """Raise Refused for a table that has lost rows since our last commit. `versions`: after that commit, by path."""
     for path, version in versions.items():
         check_version(tables[path], version)
 

@@ -1,6 +1,6 @@
 """Reads records of Kafka in a task.
 
-The consumer stays in the process for the next task: to connect takes longer than to read a small share.
+The process keeps its consumer for the next task: connecting takes longer than reading a small share.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ _kept: dict[ClientOptions, Consumer] = {}  # one at most
 
 
 class KafkaReader:
-    """Reads ranges by the consumer of this process."""
+    """Reads ranges with the consumer of this process."""
 
     def __init__(self, reader: RangeReader) -> None:
         self._reader = reader
@@ -36,7 +36,7 @@ class KafkaReader:
 
 @dataclass(frozen=True, slots=True)
 class OpenReader:
-    """Opens a reader in the process of a task. `may_lose`: offsets that Kafka does not have any more are skipped."""
+    """Opens a reader in the process of a task. `may_lose`: offsets that Kafka has deleted are skipped."""
 
     options: ClientOptions
     may_lose: bool
@@ -51,7 +51,7 @@ class OpenReader:
 
 
 def records_of(offsets: OffsetRange, messages: Sequence[Message]) -> KafkaRecords:
-    """Return the messages of one partition as columns; without headers where these cannot be read."""
+    """Return the messages of one partition as columns; headers that cannot be read are left out."""
     for message in messages:
         take_out_unreadable_headers(message)
     return KafkaRecords(
@@ -65,7 +65,7 @@ def records_of(offsets: OffsetRange, messages: Sequence[Message]) -> KafkaRecord
 
 
 class _Keys(Sequence[bytes | None]):
-    """The keys of messages, each taken only when it is looked at: those of bad records are."""
+    """The keys of messages, read from librdkafka on access: only those of bad records are needed."""
 
     def __init__(self, messages: Sequence[Message]) -> None:
         self._messages = messages

@@ -1,10 +1,9 @@
-"""The marks: what has landed, as one row for each file, partition, topic and table. By them the next batch tells new
-rows from repeats.
+"""The marks table: how far each file, partition and topic has landed in which table. It tells new rows from repeats.
 
 Every batch appends to the marks table, as its last write: the highest landed offset of each of its files, its end in
-each partition, and the version of each table. Rows are never merged: the highest counts, and `maintain` folds. A
-process reads the marks once, when it starts; from then on it has them in memory. So each append takes the next turn,
-and one whose turn another process has taken is refused: `repair` beside `run`, or two of a kind.
+each partition, and the version of each table. Appends never merge rows: the highest value counts, and `maintain` folds
+them. A process reads the marks once, at its start, and then keeps them in memory. So appends are numbered (`turn`): if
+another process has taken the next number (`repair` beside `run`, or two of either), the append is refused.
 
 Four kinds of row:
 
@@ -45,9 +44,9 @@ MARKS = (
     Column("version", "BIGINT", "table: its Delta version after our last commit"),
     Column("topic_id", "STRING", "topic: Kafka's id of it; one that was re-created has another"),
 )
-# In place of a table's version while `repair --from-kafka` runs: until it has ended, it is unknown what is missing.
+# In place of a table's version while `repair --from-kafka` runs: the table is incomplete until the repair ends.
 REPAIRING = 2**63 - 1
-# Of the rows of one file, what counts in each column.
+# How the rows of one file fold into one.
 _FOLDS = {"landing": "max", "at": "max", "offset": "max", "first_date": "min", "last_date": "max"}
 _FILE = ("table", "host", "file_id")
 _PLACE = ("kind", "table", "topic", "partition")
@@ -66,7 +65,7 @@ class Mark(NamedTuple):
 
 @dataclass(slots=True)
 class Marks:
-    """All marks of a sink, in memory: some 0.35 kB for each file."""
+    """All marks of a sink, in memory: about 0.35 kB for each file."""
 
     files: dict[str, dict[File, Mark]] = field(default_factory=dict)  # by path of the table
     ends: dict[Partition, int] = field(default_factory=dict)
@@ -74,11 +73,11 @@ class Marks:
     topics: dict[str, str] = field(default_factory=dict)  # Kafka's ids
     new_topics: dict[str, str] = field(default_factory=dict)  # ids that are not saved yet
     appends: int = 0  # the highest number of an append among the rows
-    turn: int = 0  # the number of the last append, as the log of the table has it
+    turn: int = 0  # the number of the last append in the table's log
 
     @property
     def next_turn(self) -> int:
-        """The number of the next append. It exceeds those of the rows also where the fold has forgotten the last."""
+        """The number of the next append: above all earlier ones, even if the fold has dropped the last one's rows."""
         return max(self.appends, self.turn) + 1
 
     def of_table(self, table: str) -> Mapping[File, Mark]:
@@ -90,16 +89,16 @@ class Marks:
         known[file] = mark if before is None else _later(before, mark)
 
     def note_topics(self, ids: Mapping[str, str]) -> None:
-        """Note the ids that Kafka has now, "" where it has none."""
+        """Note Kafka's current ids, "" for none."""
         self.new_topics |= {topic: now for topic, now in ids.items() if now and self.topics.get(topic) != now}
         self.topics |= self.new_topics
 
     def recreated_topics(self, ids: Mapping[str, str]) -> set[str]:
-        """Return the topics that have another id now: they were deleted and re-created."""
+        """Return the topics whose id has changed: they were deleted and re-created."""
         return {topic for topic, now in ids.items() if now and self.topics.get(topic, now) != now}
 
     def forget(self, before: float) -> int:
-        """Drop the files of which nothing has landed since `before` (seconds of the epoch). Returns how many."""
+        """Drop the files without landed rows since `before` (seconds of the epoch). Returns their number."""
         old = [
             (table, file)
             for table, files in self.files.items()
@@ -125,12 +124,12 @@ def _later(one: Mark, other: Mark) -> Mark:
 
 
 def load(snapshot: TableSnapshot, since: float) -> Marks:
-    """Return the marks in a table, without the files of which nothing has landed since `since` (seconds of the epoch).
-    Raises SinkError where the table cannot be read."""
+    """Return the marks in a table, except for files without landed rows since `since` (seconds of the epoch). Raises
+    SinkError if the table cannot be read."""
     marks = Marks()
     if snapshot.delta is None:
         return marks
-    # What another process appends after this version is noticed by the first append of this one.
+    # If another process appends after this version, the first append of this process is refused.
     marks.turn = max(0, last_turn(snapshot.delta))
     columns = [column.name for column in MARKS]
     for row in snapshot.select(f"{query_of_others(columns)} ORDER BY landing").to_pylist():
@@ -142,7 +141,7 @@ def load(snapshot: TableSnapshot, since: float) -> Marks:
 
 
 def query_of_files(columns: Iterable[str]) -> str:
-    """Return the query for one row of each file, with these columns, which are NULL where they do not count."""
+    """Return the query for one row per file, with these columns; those that a file does not use are NULL."""
     values = {"kind": "'file'", **{name: quoted(name) for name in _FILE}}
     values |= {name: f"{fold}({quoted(name)})" for name, fold in _FOLDS.items()}
     selected = ", ".join(f"{values.get(name, 'NULL')} AS {quoted(name)}" for name in columns)
@@ -159,7 +158,7 @@ def query_of_others(columns: Iterable[str]) -> str:
 
 
 def _add_row(marks: Marks, row: Mapping[str, Any]) -> None:
-    """Note a row that is of no file. Of equal things the last one counts."""
+    """Note a row of a partition, topic or table; the last one counts."""
     marks.appends = max(marks.appends, row["landing"])
     if row["kind"] == "partition":
         marks.ends[row["topic"], row["partition"]] = row["end_offset"]
@@ -170,7 +169,7 @@ def _add_row(marks: Marks, row: Mapping[str, Any]) -> None:
 
 
 def _add_files(marks: Marks, rows: pa.RecordBatch, since: float, shared: dict[object, object]) -> None:
-    """Note rows of files. `shared`: the values that many of a million marks have in common, each once."""
+    """Note rows of files. `shared`: interned values, because most of a million marks have the same few."""
     marks.appends = max(marks.appends, compute.max(rows.column("landing")).as_py())
     names = ("table", "host", "file_id", "offset", "first_date", "last_date")
     values = (rows.column(name).to_pylist() for name in names)
@@ -189,8 +188,7 @@ def rows_of(
     versions: Mapping[str, int],
     seconds: float,
 ) -> list[dict[str, Any]]:
-    """Return the rows that the next append writes to the marks table, as of `seconds` of the epoch. Columns that a row
-    does not name are NULL."""
+    """Return the rows of the next append to the marks table, as of `seconds` of the epoch. Missing columns are NULL."""
     rows: list[dict[str, Any]] = []
     for table, (host, file_id) in files:
         mark = marks.files[table][host, file_id]

@@ -1,13 +1,13 @@
-"""Orphaned rows: those of a batch that was begun and never completed. They are in their tables, and not in the marks.
+"""Orphaned rows: rows in a table beyond the marks, left by a batch that was never completed.
 
-A process that is killed between the rows of a batch and its marks orphans them. The next process finds them by their
-place in Kafka, at or behind the ends in the marks, and does not write them again: with a checkpoint that still has that
-batch, and with a new one that resumes from the marks. The same holds for the rows of a partition that is read again.
+A process killed between the commit of a batch's rows and that of its marks orphans the rows. The next process finds
+them by their place in Kafka, at or after the ends in the marks, and does not write them again, whether the checkpoint
+still has the batch or a new one resumes from the marks. Rows of a partition that is read again are handled in the same
+way.
 
-Nearly always there are none, and the bounds of the files show it: rows are read where a file may have such rows.
+Usually there are none, and the statistics of the data files prove it: rows are read only from files that may have some.
 
-Kafka's time is a part of the place: a topic that was re-created has the same offsets again, and those of the old one
-may lie behind its end.
+The place includes Kafka's timestamp: a re-created topic reuses offsets, and rows of the old one may lie after its end.
 """
 
 from collections.abc import Iterable, Mapping
@@ -25,15 +25,15 @@ FEW_TOPICS = 50  # with more, a condition names only the lowest end of all
 
 EndsByTopic: TypeAlias = Mapping[str, Mapping[int, int]]
 
-# Of a data file, as deltalake names them.
+# The bounds of a data file, in deltalake's names.
 _BOUNDS = ("min.topic", "max.topic", "min.partition", "max.partition", "max.kafka_offset")
 
 
 @dataclass(slots=True)
 class OrphanedRows:
-    """The places of orphaned rows, whatever table they are in: the configuration may have changed, and name another one
-    for them now. `tables`: the paths of those that have any. `last`: the last offset of one in each partition. `files`:
-    those whose marks in memory are new because of orphaned rows, and are not saved yet."""
+    """The places of orphaned rows in any table: a changed configuration may now name another table for them. `tables`:
+    the paths of the tables that have some. `last`: the last orphaned offset of each partition. `files`: the files whose
+    marks in memory include orphaned rows, and are not saved yet."""
 
     places: Places = field(default_factory=Places.from_rows)
     tables: set[str] = field(default_factory=set)
@@ -41,13 +41,13 @@ class OrphanedRows:
     files: list[tuple[str, File]] = field(default_factory=list)
 
     def forget_passed(self, ends: Mapping[Partition, int]) -> None:
-        """Forget all orphaned rows when every partition has been read beyond the last one."""
+        """Forget all orphaned rows once every partition has been read beyond its last one."""
         if self.tables and all(ends.get(partition, 0) > last for partition, last in self.last.items()):
             self.places = Places.from_rows()
             self.tables.clear()
 
     def add(self, path: str, places: Places) -> bool:
-        """Add the places of rows of a table. Returns True if there are any."""
+        """Add the places of rows of a table. Returns False if there are none."""
         if not len(places):
             return False
         self.places += places
@@ -60,8 +60,8 @@ class OrphanedRows:
 def find(
     lines: Iterable[TableSnapshot], dead_letter: TableSnapshot, marks: Marks, topics: Iterable[str], seconds: float
 ) -> OrphanedRows:
-    """Return the rows behind the marks' ends, and those of every partition of the topics that has no end yet. Notes
-    their files in the marks, as of `seconds` of the epoch."""
+    """Return the rows at or after the marks' ends, and all rows of partitions that have no end yet. Notes their files
+    in the marks, as of `seconds` of the epoch."""
     orphaned, ends = OrphanedRows(), _ends_by_topic(marks.ends, topics)
     behind = _behind(ends)
     for snapshot in lines:
@@ -84,8 +84,8 @@ def _ends_by_topic(ends: Mapping[Partition, int], topics: Iterable[str]) -> Ends
 
 
 def may_have_rows_behind(snapshot: TableSnapshot, ends: EndsByTopic) -> bool:
-    """Return False if the bounds of all data files show that no row is at or behind an end, or in another partition of
-    these topics."""
+    """Return False if the statistics of all data files prove that no row is at or after an end, or in a partition of
+    these topics without an end."""
     if snapshot.is_empty:
         return False
     files = snapshot.files()
@@ -108,8 +108,8 @@ def _is_behind(
 
 
 def _behind(ends: EndsByTopic) -> str:
-    """Return FROM and WHERE of a query for the rows at and behind the ends, and for those of other partitions of these
-    topics. The ends are joined: as a condition for each they would be a plan that grows with the partitions."""
+    """Return FROM and WHERE of a query for the rows at or after the ends, and all rows of other partitions of these
+    topics. The ends are joined: with a condition for each, the query plan would grow with the partitions."""
     known = [(topic, number, end) for topic, partitions in ends.items() for number, end in partitions.items()]
     values = ", ".join(f"({literal(topic)}, {number}, {end})" for topic, number, end in known or [("", -1, 0)])
     return (
@@ -120,7 +120,7 @@ def _behind(ends: EndsByTopic) -> str:
 
 
 def _may_be_behind(ends: EndsByTopic) -> str:
-    """Return a condition that holds for all rows behind the ends, in a form that file statistics can answer."""
+    """Return a condition that all rows after the ends meet, in a form that file statistics can answer."""
     if not ends:
         return "false"
     if len(ends) > FEW_TOPICS:

@@ -1,7 +1,6 @@
 """Places of records in Kafka, by which rows are left out.
 
-A place is topic, partition, offset, and Kafka's time of the record: a topic that was re-created has the same offsets
-again. A lost range has no time.
+A place is topic, partition, offset and Kafka's timestamp: a re-created topic reuses offsets. A lost range has no time.
 """
 
 from collections.abc import Iterable
@@ -14,7 +13,7 @@ from log_shipper.spark_sink.kafka.offsets import Partition
 
 PLACE = ("topic", "partition", "kafka_offset", "kafka_ts")
 PLACE_SQL = ", ".join(PLACE)
-_NO_TIME = -(2**63)  # joins do not take NULL for equal to NULL
+_NO_TIME = -(2**63)  # NULL does not match NULL in a join
 _SCHEMA = pa.schema(
     [("topic", pa.string()), ("partition", pa.int32()), ("kafka_offset", pa.int64()), ("kafka_ts", pa.int64())]
 )
@@ -22,13 +21,13 @@ _SCHEMA = pa.schema(
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """A set of places, some 40 bytes for each. Can be sent to a task. `rows`: time in microseconds of the epoch."""
+    """A set of places, about 40 bytes each. Can be pickled. `rows`: time in microseconds of the epoch."""
 
     rows: pa.Table
 
     @classmethod
     def from_rows(cls, parts: Iterable[pa.Table | pa.RecordBatch] = ()) -> "Places":
-        """Return the places of rows, which have at least the columns of PLACE."""
+        """Return the places of rows that have at least the columns of PLACE."""
         return cls(pa.concat_tables([_SCHEMA.empty_table(), *map(_places, parts)]))
 
     def __add__(self, other: "Places") -> "Places":
@@ -51,7 +50,7 @@ class Places:
         return {(row["topic"], row["partition"]): row["kafka_offset_max"] for row in last.to_pylist()}
 
     def _joined(self, rows: pa.Table, how: str) -> pa.Array:
-        """Return the numbers of the rows that a join with these places leaves."""
+        """Return the indexes of the rows that remain after a join with these places."""
         numbered = _places(rows).append_column("row", pa.arange(0, rows.num_rows))
         return numbered.join(self.rows, list(PLACE), join_type=how).column("row").combine_chunks().sort()
 

@@ -1,7 +1,7 @@
-"""What one task does: it reads its share of a batch, and writes rows and bad records to files of their tables.
+"""One task of a batch: read a share of the ranges, and write rows and bad records to data files of their tables.
 
-It runs in a Python process of an executor. Nothing is committed here: files of a task that failed, or that Spark ran
-twice, are in no table.
+A task runs in a Python process of an executor and commits nothing: files of a task that failed, or that Spark ran
+twice, are in no version of a table.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -36,18 +36,18 @@ class RangeRecordReader(Protocol):
 
     @property
     def lost(self) -> Sequence[LostRange]:
-        """The offsets that Kafka did not have any more, of all ranges that were read."""
+        """The offsets of all ranges read so far that Kafka had deleted."""
         ...
 
-    def read(self, wanted: OffsetRange) -> Iterator[KafkaRecords]:
+    def read(self, offsets: OffsetRange) -> Iterator[KafkaRecords]:
         """Yield the records of the range, in order. Blocks. Raises SinkError."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class TableFiles:
-    """Where the files of tables are written, and how. `partitions`: the column that a table is partitioned by, of those
-    that differ from `lines`; `options`: of the object store."""
+    """Where and how the files of tables are written. `partitions`: the partition column of each table that differs from
+    `lines`; `options`: of the object store."""
 
     lines: FileLayout
     dead_letter: str
@@ -65,7 +65,7 @@ class TableFiles:
 
 @dataclass(frozen=True, slots=True)
 class TaskPlan:
-    """All that a task needs. Can be pickled. `open_reader` is called in the process of the task."""
+    """All that a task needs. Can be pickled. `open_reader` is called in the task's process."""
 
     open_reader: Callable[[], RangeRecordReader]
     rows: RowOptions
@@ -74,7 +74,7 @@ class TaskPlan:
 
 @dataclass(frozen=True, slots=True)
 class WrittenTable:
-    """Rows of one table that were written, and the files that their lines came from, each once."""
+    """The data files written for one table, and a summary of each log file in them."""
 
     files: tuple[DataFile, ...]
     summaries: Mapping[File, FileSummary]
@@ -82,7 +82,7 @@ class WrittenTable:
 
 @dataclass(frozen=True, slots=True)
 class TaskResult:
-    """What a task has written. `lines`: by path of the table."""
+    """The data files and counts of a task. `lines`: by path of the table."""
 
     lines: Mapping[str, WrittenTable]
     bad: tuple[DataFile, ...]
@@ -94,11 +94,11 @@ class TaskResult:
 def run_share(plan: TaskPlan, share: Sequence[OffsetRange]) -> TaskResult:
     """Run a task."""
     reader = plan.open_reader()
-    return convert(plan, (records for wanted in share for records in reader.read(wanted)), reader)
+    return convert(plan, (records for offsets in share for records in reader.read(offsets)), reader)
 
 
 def convert(plan: TaskPlan, runs: Iterable[KafkaRecords], reader: RangeRecordReader | None = None) -> TaskResult:
-    """Write what the records become. Raises SinkError."""
+    """Convert the records, and write their rows and dead letters. Raises SinkError."""
     conversion = Conversion(plan.rows, lambda: datetime.now(UTC))
     before = len(reader.lost) if reader is not None else 0
     with ExitStack() as opened:
@@ -110,7 +110,7 @@ def convert(plan: TaskPlan, runs: Iterable[KafkaRecords], reader: RangeRecordRea
 
 
 class _Writing:
-    """The files that a task writes."""
+    """The open data files of a task."""
 
     def __init__(self, tables: TableFiles, opened: ExitStack) -> None:
         self._tables = tables
@@ -145,14 +145,14 @@ class _Writing:
 
 
 def merge(known: dict[File, FileSummary], summary: FileSummary) -> None:
-    """Add the summary to those of other rows."""
+    """Add the summary to that of earlier rows of the file."""
     file = (summary.host, summary.file_id)
     before = known.get(file)
     known[file] = summary if before is None else before.merged(summary)
 
 
 def merge_records(known: dict[Partition, PartitionRecords], others: ByPartition) -> None:
-    """Add other records to those of each partition."""
+    """Add the counts of other records, by partition."""
     for place, other in others.items():
         before = known.get(place)
         known[place] = other if before is None else before.merged(other)

@@ -1,4 +1,4 @@
-"""Has a batch's ranges written by tasks, and puts together what they have written."""
+"""Runs the tasks that write a batch's ranges, and combines their results."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -26,19 +26,19 @@ from log_shipper.spark_sink.storage.data_files import DataFile
 
 NewReader = Callable[[], Callable[[], RangeRecordReader]]
 
-MIN_OFFSETS = 20_000  # offsets of a task: fewer cost less than a second task does
-# The same. The end of a task shows that a batch makes progress, however large it is (monitor/liveness.py).
+MIN_OFFSETS = 20_000  # offsets per task: reading fewer costs less than another task
+# Offsets per task. Finished tasks show that a batch makes progress, however large it is (monitor/liveness.py).
 MAX_OFFSETS = 5_000_000
 
 
 def parts_of(ranges: Sequence[OffsetRange], cores: int) -> list[list[OffsetRange]]:
-    """Return what each task of a batch reads: one for each core, or more of them for a very large batch."""
+    """Return the ranges of each task of a batch: one task per core, or more for a very large batch."""
     return split_into_shares(list(ranges), max(cores, -(-sum(map(len, ranges)) // MAX_OFFSETS)), MIN_OFFSETS)
 
 
 @dataclass(slots=True)
 class BatchLines:
-    """The rows of one table that a batch has written. `summaries`: by host and file id."""
+    """The rows that a batch has written for one table. `summaries`: by host and file id."""
 
     files: list[DataFile] = field(default_factory=list)
     summaries: dict[File, FileSummary] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class BatchLines:
 
 @dataclass(slots=True)
 class WrittenBatch:
-    """What the tasks of a batch have written. `lines`: by path of the table."""
+    """The combined results of a batch's tasks. `lines`: by path of the table."""
 
     lines: dict[str, BatchLines] = field(default_factory=dict)
     bad: list[DataFile] = field(default_factory=list)
@@ -72,7 +72,7 @@ class WrittenBatch:
 
 @dataclass(frozen=True, slots=True)
 class RangeTasks:
-    """What writes the rows of a batch. `new_reader` is called for each batch, and what it returns in each task."""
+    """Writes the rows of a batch. `new_reader` is called once per batch, and its result once per task."""
 
     tasks: Tasks
     new_reader: NewReader
@@ -80,7 +80,7 @@ class RangeTasks:
     tables: TableFiles
 
     def write(self, ranges: Sequence[OffsetRange]) -> WrittenBatch:
-        """Return what was written of the records in these ranges. Raises the error of a task."""
+        """Write the records of these ranges. Raises the error of a task."""
         batch = WrittenBatch()
         for result in self.tasks.run(partial(run_share, self._plan()), parts_of(ranges, self.tasks.cores)):
             batch.add(result)

@@ -1,9 +1,9 @@
-"""Marks for tables that have none, because they were lost.
+"""Rebuilds lost marks from the rows of the tables.
 
-The checkpoint has the offsets up to which was read; a run that stopped at given offsets landed less than that. So the
-tables count as complete up to the highest Kafka offset in them, or up to the checkpoint's where that is lower: the
-records in between are read again, and their rows recognised as repeats. Without a checkpoint the tables' own offsets
-have to do: a bad record of a batch that was killed could be missing below them.
+The checkpoint has the offsets that were read; a run that stopped at given offsets landed less. So the tables count as
+complete up to their highest Kafka offset, or up to the checkpoint's if that is lower: the records in between are read
+again, and their rows recognised as repeats. Without a checkpoint the tables' own offsets count: a bad record of a
+killed batch could be missing below them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,8 +16,7 @@ from log_shipper.spark_sink.storage.tables import TableSnapshot
 def rebuild(
     marks: Marks, lines: Iterable[TableSnapshot], ends: Mapping[Partition, int], seconds: float
 ) -> list[tuple[str, File]]:
-    """Fill the marks from the rows of the tables, as of `seconds` of the epoch. Returns the files, with their
-    tables."""
+    """Fill the marks from the rows of the tables, as of `seconds` of the epoch. Returns the files with their tables."""
     files: list[tuple[str, File]] = []
     for snapshot in lines:
         if snapshot.exists:
@@ -28,8 +27,8 @@ def rebuild(
 
 
 def note_rows(marks: Marks, snapshot: TableSnapshot, source: str, seconds: float) -> list[tuple[str, File]]:
-    """Note rows of a table in its marks, as of `seconds` of the epoch. Returns their files, with the table. `source`:
-    FROM and WHERE of a query for the rows."""
+    """Note the files of a table's rows in the marks, as of `seconds` of the epoch. Returns the files with the table.
+    `source`: FROM and WHERE of a query for the rows."""
     rows = snapshot.select(
         f'SELECT host, file_id, max("offset") AS last, min(date) AS first_date, max(date) AS last_date {source} '
         'AND file_id IS NOT NULL AND "offset" IS NOT NULL GROUP BY host, file_id'
@@ -43,7 +42,7 @@ def note_rows(marks: Marks, snapshot: TableSnapshot, source: str, seconds: float
 
 
 def ends_of(tables: Sequence[TableSnapshot]) -> dict[Partition, int]:
-    """Return the offset behind the highest one that is in any of the tables, by topic and partition."""
+    """Return one more than the highest Kafka offset in any of the tables, by topic and partition."""
     ends: dict[Partition, int] = {}
     for snapshot in tables:
         if snapshot.exists:
@@ -54,8 +53,8 @@ def ends_of(tables: Sequence[TableSnapshot]) -> dict[Partition, int]:
 
 
 def complete_until(read: Mapping[Partition, int], landed: Mapping[Partition, int]) -> dict[Partition, int]:
-    """Return the ends up to which the tables are complete. `read`: the checkpoint's ends, empty without one; `landed`:
-    the ends of the tables (`ends_of`)."""
+    """Return the ends up to which the tables are complete. `read`: the ends of the checkpoint, empty without one;
+    `landed`: the ends of the tables (`ends_of`)."""
     if not read:
         return dict(landed)
     return {partition: min(end, landed.get(partition, end)) for partition, end in read.items()}

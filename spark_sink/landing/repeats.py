@@ -1,16 +1,14 @@
-"""Finds the rows of a batch that are in the table already: a shipper that was killed sends again what was not
-acknowledged.
+"""Finds repeats: rows of a batch that the table already has, because a killed shipper resends unacknowledged lines.
 
-A line is identified by (host, file id, offset). The mark of a file, the highest offset that landed, is the fast path: a
-file whose lowest row is above its mark, and that has no offset twice, brings new rows only, and one aggregate for each
-file shows it.
+A line is identified by (host, file id, offset). The mark of a file, its highest landed offset, is the fast path: if the
+lowest row of a file is above its mark, and no offset is repeated, its rows are new; one aggregate per file shows it.
 
-Suspects are the files of which that is not true: rows at or below the mark (a resend; a dead letter that is sent later;
-two partitions or topics that one file went through), an offset twice in the batch, or a file without a mark whose first
-row is not at 0 (its mark may have been forgotten; or its first lines were filtered). Their rows are looked up in the
-table, under the dates that the mark names, and left out if they are there with at least the same length. Of equal rows
-in one batch the longest stays. The topic, partition and order of the records do not matter. A row without file
-id or offset is not a line of a file: it always lands.
+All other files are suspects: with rows at or below the mark (a resend; a dead letter sent later; two partitions or
+topics with lines of one file), with an offset twice in the batch, or without a mark and with a first row that is not at
+0 (the mark may have been forgotten; or the first lines were filtered out). Their rows are looked up in the table, under
+the dates in the mark, and left out if the table has them with at least the same length. Of equal rows in one batch the
+longest is kept. The topic, partition and order of the records do not matter. A row without file id or offset is not a
+line of a file: it always lands.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,16 +25,16 @@ from log_shipper.spark_sink.rows.batches import FileSummary
 from log_shipper.spark_sink.storage.tables import TableSnapshot, literal
 
 LINE_NAME = ("host", "file_id", "offset")
-# The most characters of ids that a condition on the table's rows names; with more, the join alone finds the rows. An id
-# is whatever a record says, and may be as long as the record.
+# Maximum characters of file ids in a condition on the table's rows; with more, the join alone finds the rows. The id
+# comes from the record, and may be as long as the record.
 MAX_IDS = 100_000
-# The longest of equal rows; of equally long ones always the same, or a batch that runs again would choose another.
+# The longest of equal rows is kept; of equally long ones always the same, or a retried batch would keep another one.
 _LONGEST_FIRST = [
     *((name, "ascending") for name in LINE_NAME),
     ("length", "descending"),
     *((name, "ascending") for name in PLACE),
 ]
-_NO_HOST = "\0"  # joins do not take NULL for equal to NULL, and no host has this name
+_NO_HOST = "\0"  # NULL does not match NULL in a join, and no host has this name
 
 
 def mark_of(summary: FileSummary, seconds: float) -> Mark:
@@ -45,13 +43,13 @@ def mark_of(summary: FileSummary, seconds: float) -> Mark:
 
 
 def exact(staged: Staged, summaries: Iterable[FileSummary]) -> list[FileSummary]:
-    """Return the summaries with as many different offsets as there are: where two tasks have read rows of one file, and
-    their offsets overlap, that is not known yet."""
+    """Return the summaries with exact counts of distinct offsets: merging the summaries of two tasks whose offsets of a
+    file overlap gives only a minimum."""
     known = list(summaries)
-    doubtful = {summary.file_id for summary in known if summary.distinct < summary.placed}
-    if not doubtful:
+    uncertain_ids = {summary.file_id for summary in known if summary.distinct < summary.placed}
+    if not uncertain_ids:
         return known
-    rows = staged.rows(LINE_NAME, dataset.field("file_id").isin(list(doubtful)))
+    rows = staged.rows(LINE_NAME, dataset.field("file_id").isin(list(uncertain_ids)))
     counted = rows.group_by(["host", "file_id"]).aggregate([("offset", "count_distinct")])
     distinct = {(row["host"], row["file_id"]): row["offset_count_distinct"] for row in counted.to_pylist()}
     return [
@@ -64,7 +62,7 @@ def file_of(summary: FileSummary) -> File:
 
 
 def suspects(files: Iterable[FileSummary], marks: Mapping[File, Mark]) -> list[FileSummary]:
-    """Return the files that may have rows that have landed, or that are twice in the batch."""
+    """Return the files with rows that may have landed, or may be twice in the batch."""
     return [summary for summary in files if _suspicious(summary, marks.get(file_of(summary)))]
 
 
@@ -76,7 +74,7 @@ def _suspicious(summary: FileSummary, mark: Mark | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RepeatSearch:
-    """The search for repeats among the rows of some suspects."""
+    """Searches the rows of suspects for repeats."""
 
     suspects: Sequence[FileSummary]
     marks: Mapping[File, Mark]
@@ -84,7 +82,7 @@ class RepeatSearch:
     today: date
 
     def repeats(self, staged: Staged, stored: TableSnapshot) -> Places:
-        """Return the places of the staged rows that have to be left out. `stored`: what has landed."""
+        """Return the places of the staged rows that are repeats. `stored`: the table with the landed rows."""
         of_suspects = dataset.field("file_id").isin(self._ids()) & dataset.field("offset").is_valid()
         sent = _named(staged.rows([*LINE_NAME, "length", *PLACE], of_suspects))
         sent = sent.join(self._watched(), ["host", "file_id"], join_type="inner").sort_by(_LONGEST_FIRST)
@@ -96,7 +94,7 @@ class RepeatSearch:
         return Places.from_rows([doubles, self._landed(lines.filter(compute.invert(is_new)), stored)])
 
     def _landed(self, asked: pa.Table, stored: TableSnapshot) -> pa.Table:
-        """Return those of the rows that are in the table with at least their length."""
+        """Return the rows that the table has with at least the same length."""
         if not asked.num_rows or not stored.exists:
             return asked.slice(0, 0)
         offsets = compute.min_max(asked["offset"]).as_py()
@@ -138,12 +136,12 @@ class RepeatSearch:
             first, last = min(mark.first for mark in marked), max(mark.last for mark in marked)
             dates.append(f"date BETWEEN DATE '{first}' AND DATE '{last}'")
         if len(marked) < len(self.suspects):
-            # Rows of a file without a mark have landed long ago, or with a date in the future, or never.
+            # Rows of a file without a mark landed long ago, or have a date in the future, or never landed.
             dates.append(f"date <= DATE '{self.forgotten}' OR date > DATE '{self.today}'")
         ids = ", ".join(map(literal, self._ids().to_pylist()))
         return f"({' OR '.join(dates)})" + (f" AND file_id IN ({ids})" if len(ids) <= MAX_IDS else "")
 
 
 def _named(rows: pa.Table) -> pa.Table:
-    """Return the rows with a host that can be joined."""
+    """Return the rows with a placeholder for a host of NULL."""
     return rows.set_column(rows.schema.get_field_index("host"), "host", compute.fill_null(rows["host"], _NO_HOST))

@@ -1,4 +1,4 @@
-"""The tables of one sink: those of lines, which a template may add as rows come, the dead letter, and the marks."""
+"""The tables of one sink: tables of lines (with a template, new ones as rows arrive), the dead letter and the marks."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ DEAD_LETTER_STATISTICS = ("topic", "partition", "kafka_offset", "at")
 
 @dataclass(frozen=True, slots=True)
 class SinkTables:
-    """Creates each table before its first row lands, and adds the columns that it lacks. `note`: logs a sentence."""
+    """Creates each table before its first row lands, and adds missing columns. `note`: logs a message."""
 
     config: SinkConfig
     note: Callable[[str], None]
@@ -55,16 +55,16 @@ class SinkTables:
         return [*self.known(marks), self.dead_letter]
 
     def check_number(self, paths: Collection[str]) -> None:
-        """Raise SinkError where there would be more tables of lines than there may be."""
-        most = self.config.table.max_tables
-        if len(set(paths)) > most:
+        """Raise SinkError if these are more tables than `table.max_tables`."""
+        limit = self.config.table.max_tables
+        if len(set(paths)) > limit:
             raise SinkError(
-                f"table.path would create more than table.max_tables ({most}) tables, the next one {list(paths)[-1]}; "
+                f"table.path would create more than table.max_tables ({limit}) tables, the next one {list(paths)[-1]}; "
                 "use a field with fewer values, or raise table.max_tables"
             )
 
     def prepare(self) -> None:
-        """Create all tables whose paths are known before the first batch. Raises SinkError where a path will not do."""
+        """Create all tables whose paths are known before the first batch. Raises SinkError for an unusable path."""
         for path in (self.config.state_path, self.config.dead_letter_path):
             self.log(path)
         sources = [view.source for view in self.config.views if view.source is not None]
@@ -72,7 +72,7 @@ class SinkTables:
             self.log(path)
 
     def log(self, path: str) -> CommitLog:
-        """Return the log of the table; the first time in this run, the table is created or gets what it lacks."""
+        """Return the log of the table; its first use in a run creates the table, or adds missing columns."""
         if path not in self._logs:
             layout = self._layout(path)
             log = self._logs[path] = creation.prepare(self.location(path), layout)
@@ -82,11 +82,11 @@ class SinkTables:
         return self._logs[path]
 
     def written(self) -> dict[str, CommitLog]:
-        """Return the logs of the tables that this run has opened, by path, without the marks."""
+        """Return the logs of all tables that this run has opened, except the marks, by path."""
         return {path: log for path, log in self._logs.items() if path != self.config.state_path}
 
     def files(self) -> TableFiles:
-        """Return what the tasks have to know of the tables."""
+        """Return what the tasks need to know about the tables."""
         lines, bad = self._layout(""), self._layout(self.config.dead_letter_path)
         others = {
             path: next(iter(log.table.metadata().partition_columns), "")
@@ -98,7 +98,7 @@ class SinkTables:
         return TableFiles(_file_layout(lines), bad_path, _file_layout(bad), partitions, options)
 
     def staged(self, path: str, files: Sequence[DataFile]) -> Staged:
-        """Return rows of a table of lines, or of the dead letter, that were written and not committed."""
+        """Return written, uncommitted files of a table of lines or of the dead letter."""
         is_bad = path == self.config.dead_letter_path
         layout = _file_layout(self._layout(path)) if is_bad else self.files().layout(path)
         return Staged(self.location(path), layout, tuple(files))
@@ -111,19 +111,19 @@ class SinkTables:
         return self._stage(path, pa.Table.from_pylist(rows, _file_layout(self._layout(path)).schema))
 
     def commit(self, staged: Staged, name: CommitName, turn: int | None = None) -> int:
-        """Commit the rows, and return the table's new version. Raises Refused where the table has the named batch, or
-        this turn, already, or a later one."""
+        """Commit the rows, and return the table's new version. Raises Refused if the table already has this batch or
+        turn, or a later one."""
         return self.log(staged.path).append(staged.files, None if isinstance(name, Unnamed) else name, turn)
 
     def newest(self, path: str) -> TableSnapshot:
-        """Return the newest version of a table that this process writes to. Raises as `CommitLog.refresh`."""
+        """Return the newest version of a table that this process writes to. Raises like `CommitLog.refresh`."""
         log = self.log(path)
         log.refresh()
         with reading(path):
             return TableSnapshot(Table(log.location), log.read_table())
 
     def _stage(self, path: str, rows: pa.Table) -> Staged:
-        self.log(path)  # the directory of the table
+        self.log(path)  # creates the directory of the table
         return stage(self.location(path), _file_layout(self._layout(path)), rows)
 
     def _layout(self, path: str) -> Layout:

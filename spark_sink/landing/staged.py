@@ -1,9 +1,9 @@
-"""Staged rows: their files are in the table's directory, and they are in the table only when they are committed.
+"""Staged rows: written to data files in the table's directory, and not committed yet.
 
-Parsing and writing are what a batch costs, and repeats are known only when the rows are parsed. So the tasks write the
-rows first, and say from which files of which hosts they came. Then the files are committed as they are, or the rows are
-written once more without the repeats. A process that is killed in between leaves files that no version of the table
-names: no one reads them, and a full VACUUM deletes them.
+Parsing and writing are the cost of a batch, and repeats are known only once the rows are parsed. So the tasks write the
+rows first, and report from which files of which hosts they came. Then the files are committed, or first rewritten
+without the repeats. A process killed in between leaves files that no version of the table names: no one reads them, and
+a full VACUUM deletes them.
 """
 
 from collections.abc import Iterable, Sequence
@@ -22,7 +22,7 @@ from log_shipper.spark_sink.storage.locations import Location
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """Files that were written for a table, and await their commit. The table need not exist."""
+    """Data files of a table that await their commit. The table need not exist."""
 
     location: Location
     layout: FileLayout
@@ -41,7 +41,7 @@ class Staged:
         return _read(self.location, self.layout, self.files, columns, where)
 
     def without(self, places: Places, tasks: Tasks) -> "Staged":
-        """Return the rows at other places: of each file that has any at these, they are written once more."""
+        """Return the rows at other places: files that have rows at these places are rewritten without them."""
         if not len(places):
             return self
         left = tasks.run(partial(_without, self.location, self.layout, places), self.files)
@@ -56,19 +56,19 @@ class Staged:
         for file in self.files:
             try:
                 store.delete_file(file.path)
-            except OSError:  # VACUUM deletes what stays
+            except OSError:  # VACUUM deletes it later
                 continue
 
 
 def stage(location: Location, layout: FileLayout, rows: pa.Table) -> Staged:
-    """Write a few rows of the driver."""
+    """Write a few rows on the driver."""
     with DataFileWriter(location, layout) as writer:
         writer.write(rows)
         return Staged(location, layout, tuple(writer.close()))
 
 
 def _without(location: Location, layout: FileLayout, left_out: Places, file: DataFile) -> list[DataFile]:
-    """Return the file, or what was written of its rows at other places. Runs in a task."""
+    """Return the file, or a new one with its rows at other places. Runs in a task."""
     places = _read(location, layout, [file], PLACE)
     if not left_out.select(places).num_rows:
         return [file]

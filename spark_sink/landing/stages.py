@@ -1,8 +1,8 @@
-"""The stages of a batch, and how long each takes, by a monotonic clock.
+"""The stages of a batch, and their durations by a monotonic clock.
 
     planning │ tasks │ repeats │ commit │ marks │ other
 
-`planning` is Spark's and known only when it reports the batch (`monitor.progress`); the others are measured here.
+`planning` is known only once Spark reports the batch (`monitor.progress`); the other stages are measured here.
 """
 
 import time
@@ -22,8 +22,8 @@ STAGES: dict[Stage, str] = {
 
 
 class Stopwatch:
-    """Adds up the seconds of each stage of a batch. Used by one thread. `progressed` is called when a stage begins and
-    ends."""
+    """Adds up the seconds of each stage of a batch. Used by one thread. `progressed` is called at the start and end of
+    each stage."""
 
     def __init__(
         self, monotonic: Callable[[], float] = time.monotonic, progressed: Callable[[], None] = lambda: None
@@ -34,7 +34,7 @@ class Stopwatch:
 
     @contextmanager
     def measure(self, stage: Stage) -> Iterator[None]:
-        """Measure the `with` block. Blocks of other stages must not lie within it."""
+        """Measure the `with` block. Blocks must not be nested."""
         began = self._monotonic()
         self._progressed()
         try:
@@ -45,5 +45,5 @@ class Stopwatch:
 
     def take_times(self) -> dict[Stage, float]:
         """Return the seconds of each stage since the last call."""
-        taken, self._seconds = self._seconds, {}
-        return taken
+        seconds, self._seconds = self._seconds, {}
+        return seconds

@@ -1,30 +1,30 @@
-"""The start of a run: what has landed is read, checked and completed, before the first batch.
+"""The start of a run: read, check and complete marks and tables before the first batch.
 
-The order of the steps is the argument for their correctness: a check has to come before any step that could overwrite
-what it looks at. The sink reads the log of each table once for all of them, in step 2 (that of the marks in step 1, and
-once before, for the number of the last append), and again only where step 8 changes the table; and on a local file
-system once more, for what a power cut has torn.
+The steps are correct because of their order: a check comes before any step that could overwrite the checked state. All
+steps share one read of each table's log, in step 2 (for the marks in step 1, and once before for the number of the last
+append); step 8 reads again the tables that it changes. On a local file system each log is read once more, to find files
+torn by a power cut.
 
-    1   read_marks        What has landed. Without it, everything would be new. What a power cut has torn of a log is
-                          deleted before it is read, here and in step 2.
-    2   read_tables       One version of each table for every question: between two looks another program may commit.
-    3   check_topics      A topic that was re-created has the offsets of the old one again: its first records would
-                          count as landed, and would be lost. Before step 4, which may lower the ends that matter.
-    4   set_aside         A checkpoint that is not the last one, because it was set back or another one went on: rows
-                          would land twice, or under used names. A new one continues where the marks end.
-    5   lower_ends        A partition that was out of the configuration and is back is read again from its first
-                          record: without its rows among the orphans of step 10, all of them would land twice.
-    6   check_checkpoint  Without checkpoint and marks rows would land twice. A checkpoint that outlived tables and
-                          marks: what has landed would be missing.
-    7   check_versions    A table that was restored, deleted or re-created: rows that count as landed are missing.
-                          Before step 8, which would create a new table in the place of a missing one.
-    8   create_tables     The first batch would create them too, but a path that will not do is reported at once.
-    9   rebuild_marks     Tables that have rows and no marks: repeats of those rows would land.
-    10  find_orphans      Rows of a batch that was killed: the same batch would land them again. After step 9, whose
-                          ends say where to look.
+    1   read_marks        Without the marks, all rows would count as new. Files of a log that a power cut has torn are
+                          deleted before the log is read, here and in step 2.
+    2   read_tables       One snapshot of each table for all steps: between two reads another program may commit.
+    3   check_topics      A re-created topic reuses the offsets of the old one: its first records would count as
+                          landed, and would be lost. Before step 5, which may lower the ends of its partitions.
+    4   set_aside         An outdated checkpoint (set back, or another one was used since): rows would land twice, or
+                          under used transaction ids. A new one resumes where the marks end.
+    5   lower_ends        A partition that returns to the configuration is read again from its first record: unless
+                          step 10 finds its rows, all of them land twice.
+    6   check_checkpoint  If checkpoint and marks are missing, rows land twice. If only the checkpoint remains of
+                          checkpoint, tables and marks, the landed rows are lost.
+    7   check_versions    A table was restored, deleted or re-created: rows that count as landed are missing. Before
+                          step 8, which would create a new table in place of a missing one.
+    8   create_tables     The first batch would create them too, but here an unusable path is reported at once.
+    9   rebuild_marks     Tables have rows but no marks: repeats of those rows would land.
+    10  find_orphans      Rows of a killed batch: its retry would land them again. After step 9, which sets the ends
+                          to search from.
 
-Steps 3, 6 and 7 change nothing; whatever 5 changes is in memory, until 8. Where a new checkpoint begins is
-saved in the marks before its first batch (`BatchWriter.begin_at`).
+Steps 3, 6 and 7 change nothing; step 5 changes only memory. The start of a new checkpoint is saved in the marks before
+its first batch (`BatchWriter.begin_at`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -47,15 +47,15 @@ from log_shipper.spark_sink.storage.checkpoint import Checkpoint
 from log_shipper.spark_sink.storage.power_cuts import mend_table
 from log_shipper.spark_sink.storage.tables import NO_BATCH, Table, TableSnapshot
 
-# Not the directory, which may be a mount point.
+# Not the directory itself, which may be a mount point.
 AWAY = "Move its contents away; a new one resumes where the marks end"
 Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
 class KafkaTopics:
-    """The topics and partitions that are read, as Kafka has them now. `ids`: of each topic, "" where the broker gives
-    none; `earliest`: the first offset of each partition."""
+    """The current topics and partitions to read. `ids`: of each topic, "" if the broker gives none; `earliest`: the
+    first offset of each partition."""
 
     ids: Mapping[str, str]
     earliest: Offsets
@@ -67,8 +67,8 @@ class KafkaTopics:
 
 @dataclass(frozen=True, slots=True)
 class StartupState:
-    """The state that one step hands to the next. `snapshots`: of the tables of lines, by path; `continues`: see
-    `Started`."""
+    """The state that one step passes to the next. `snapshots`: of the tables of lines, by path; `continues`: see
+    `StartResult`."""
 
     marks: Marks
     marks_table: TableSnapshot
@@ -86,9 +86,9 @@ class StartupState:
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
-    """The writer of the batches. `continues`: the sink goes on where the marks end; otherwise the option `start` says
-    where it begins."""
+class StartResult:
+    """The writer of the batches. `continues`: the sink resumes where the marks end; otherwise the option `start`
+    applies."""
 
     writer: BatchWriter
     continues: bool
@@ -96,8 +96,8 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Startup:
-    """The steps from a configuration to the writer of its batches. `progressed` is called after each part of a step
-    that may take long, and at the stages of each batch."""
+    """The steps from a configuration to the writer of its batches. `progressed` is called after each part of a slow
+    step, and at the stages of each batch."""
 
     tasks: Tasks
     config: SinkConfig
@@ -108,9 +108,9 @@ class Startup:
     log: Callable[[str], None]
     progressed: Callable[[], None] = lambda: None
 
-    def run(self) -> Started:
-        """Take all steps. Raises Refused where a run would lose rows or land them twice, SinkError where a table
-        cannot be used."""
+    def run(self) -> StartResult:
+        """Take all steps. Raises Refused if a run would lose rows or land them twice, SinkError if a table cannot be
+        used."""
         tables = SinkTables(self.config, self.log)
         state = self.read_tables(tables, *self.read_marks(tables.marks))
         self.check_topics(state)
@@ -124,7 +124,7 @@ class Startup:
         tasks = range_tasks(self.tasks, tables, self.new_reader)
         stopwatch = Stopwatch(progressed=self.progressed)
         writer = BatchWriter(tables, tasks, state.marks, orphaned, clock=self.clock, stopwatch=stopwatch)
-        return Started(writer, state.continues)
+        return StartResult(writer, state.continues)
 
     def read_marks(self, marks_table: Table) -> tuple[TableSnapshot, Marks]:
         mend_table(marks_table.path, self.log)
@@ -143,7 +143,7 @@ class Startup:
         guard.check_topics(state.marks, self.kafka.ids)
 
     def set_aside(self, state: StartupState) -> None:
-        """Rename a checkpoint that is not the last one. Raises Refused where it cannot be renamed."""
+        """Rename an outdated checkpoint. Raises Refused if that fails."""
         if not (reason := guard.outdated(self.checkpoint, [*state.tables, state.marks_table], state.marks.ends)):
             return
         wrong = (
@@ -160,8 +160,8 @@ class Startup:
         self.log(f"{wrong}. It was renamed to {aside}; a new one resumes where the marks end")
 
     def lower_ends(self, state: StartupState) -> StartupState:
-        """Set the end of a partition that has come back to Kafka's first offset: the checkpoint does not have it, so
-        Spark takes it for a new one. `find_orphans` then finds its rows in the tables."""
+        """Set the end of a partition that returned to the configuration to Kafka's first offset: the checkpoint lacks
+        it, so it is read as a new one. `find_orphans` then finds its rows in the tables."""
         lowered = self._lowered(state.marks.ends)
         if lowered:
             self.log(
@@ -185,7 +185,7 @@ class Startup:
         guard.check_versions({snapshot.path: snapshot for snapshot in state.tables}, state.marks.versions)
 
     def create_tables(self, tables: SinkTables, state: StartupState) -> StartupState:
-        """Create the tables that are missing, and add the columns that others lack."""
+        """Create missing tables, and add missing columns."""
         tables.prepare()
 
         def now(snapshot: TableSnapshot) -> TableSnapshot:
@@ -196,8 +196,8 @@ class Startup:
         return replace(state, snapshots=lines, dead_letter=now(state.dead_letter))
 
     def rebuild_marks(self, tables: SinkTables, state: StartupState) -> list[tuple[str, File]]:
-        """Fill marks that are empty from the tables, and return their files. Raises Refused where only the marks could
-        name the tables."""
+        """Fill empty marks from the tables, and return their files. Raises Refused if only the marks would have named
+        the tables."""
         if state.marks.appends:
             return []
         committed = self.checkpoint.last_committed()
@@ -207,7 +207,7 @@ class Startup:
                 "the only list of the tables. Restore it (from a backup, or by the previous state.path)"
             )
         if committed == NO_BATCH and self.config.start != "table":
-            return []  # the very first batch, or a part of it: step 10
+            return []  # at most a part of the very first batch has landed: step 10 finds it
         read = self.checkpoint.ends(committed)
         ends = rebuild_marks.complete_until(read, rebuild_marks.ends_of(state.tables))
         if not ends:
@@ -227,7 +227,7 @@ class Startup:
         return orphaned
 
     def _each(self, items: Iterable[Item]) -> Iterator[Item]:
-        """Yield the items, and note the progress after each."""
+        """Yield the items, and report progress after each."""
         for item in items:
             yield item
             self.progressed()
@@ -243,7 +243,7 @@ class Startup:
         }
 
     def _has_bad_records(self, state: StartupState) -> bool:
-        """Return True if a batch has landed that this checkpoint does not know, as far as the dead letter shows."""
+        """Return True if the dead letter shows that a batch landed without this checkpoint."""
         return self.checkpoint.last_planned() == NO_BATCH and state.dead_letter.has_rows_of(self.kafka.names)
 
 
@@ -254,7 +254,7 @@ def open_writer(
     clock: Callable[[], float],
     log: Callable[[str], None],
 ) -> BatchWriter:
-    """Return a writer that knows the marks, for a command: nothing is checked, and no table created."""
+    """Return a writer with loaded marks for a command, without checking or creating tables."""
     tables = SinkTables(config, log)
     mend_table(tables.marks.path, log)
     known = marks.load(tables.marks.snapshot(), clock() - config.dedupe.forget_after)
@@ -268,6 +268,6 @@ def range_tasks(tasks: Tasks, tables: SinkTables, new_reader: NewReader) -> Rang
 
 
 def row_options(config: SinkConfig) -> RowOptions:
-    """Return what the tasks have to know. `by_date` is the writer's: it knows by what each table is partitioned."""
+    """Return the options of the tasks. `by_date` is off: the writer knows the partitioning of each table."""
     table = config.table
     return RowOptions(table.template, config.columns, table.doc, by_date=False, max_tables=table.max_tables)

@@ -15,18 +15,18 @@ class Tasks(Protocol):
 
     @property
     def cores(self) -> int:
-        """How many tasks run at the same time."""
+        """Number of tasks that run at the same time."""
         ...
 
     def run(self, function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-        """Call the function with each item, in a task of its own, and return the results in the order of the items.
-        Blocks. Raises the error of a task, or Spark's with its text."""
+        """Call the function with each item, one task per item, and return the results in the order of the items.
+        Blocks. Raises the error of a task, or Spark's error with the same text."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class SparkTasks:
-    """Tasks on the executors of a session, which retries one that has failed."""
+    """Tasks on the executors of a session, which retries failed tasks."""
 
     spark: SparkSession
 
@@ -42,7 +42,7 @@ class SparkTasks:
 
 @dataclass(frozen=True, slots=True)
 class LocalTasks:
-    """Tasks of a command that starts no Spark, because it has little to do."""
+    """Tasks in this process, for commands that do not start Spark."""
 
     cores: int = 1
 

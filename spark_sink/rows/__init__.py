@@ -1,9 +1,9 @@
-"""Kafka's records to rows without Spark: lists of bytes in, tables of Arrow out. Runs in the Python process of a task.
+"""Converts Kafka records to rows without Spark: lists of bytes in, Arrow tables out. Runs in a task's Python process.
 
     records ─► decoding (typed, fast) ──────────────► pieces, lines ─► own columns, routes ─► conversion: tables
                   │ refuses                   ▲
                   └─► judging (exact, slow) ──┴─► reason ─► dead letters
 
-The fast way decides nothing alone: whatever it refuses is judged, and what turns out to be good is written again in
+The fast decoder never decides that a record is bad: records that it refuses are judged, and good ones are rewritten as
 plain JSON and decoded like the others. So every value is made in one place.
 """

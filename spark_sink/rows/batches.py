@@ -1,4 +1,4 @@
-"""What goes into a conversion and what comes out of it. All of it can be sent to another process."""
+"""Input and output of a conversion. All values can be pickled."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ from log_shipper.spark_sink.rows.place_headers import Headers
 
 @dataclass(frozen=True, slots=True)
 class RowOptions:
-    """What the configuration says about rows. `template`: of the tables' path, of which there may be `max_tables`;
-    `by_date`: the rows of each date are a part of their own."""
+    """The options of the configuration about rows. `template`: of the tables' paths, at most `max_tables`; `by_date`:
+    the rows of each date are a separate part."""
 
     template: Template
     columns: tuple[ColumnConfig, ...] = ()
@@ -26,8 +26,8 @@ class RowOptions:
 
 @dataclass(frozen=True, slots=True)
 class KafkaRecords:
-    """Records of one partition, as columns of equal length. `times`: Kafka's, in milliseconds of the epoch; `headers`:
-    None for a record without any."""
+    """Records of one partition, as columns of equal length. `times`: Kafka's timestamps, in milliseconds of the epoch;
+    `headers`: None for a record without headers."""
 
     topic: str
     partition: int
@@ -43,8 +43,8 @@ class KafkaRecords:
 
 @dataclass(frozen=True, slots=True)
 class PartitionRecords:
-    """Records of one partition that were read. `oldest` and `newest`: by Kafka's times, in seconds of the epoch; None
-    where no record has a time."""
+    """The number and age of records read from one partition. `oldest` and `newest`: Kafka's timestamps, in seconds of
+    the epoch; None if no record has one."""
 
     count: int
     oldest: float | None = None
@@ -60,17 +60,17 @@ ByPartition = Mapping[tuple[str, int], PartitionRecords]
 
 
 def counted(records: KafkaRecords) -> PartitionRecords:
-    """Return how many the records are, and of what time."""
+    """Return the number and age of the records."""
     times = records.times
-    if min(times, default=0) <= 0:  # Kafka has -1 or 0 where there is none
+    if min(times, default=0) <= 0:  # Kafka has -1 or 0 for none
         times = [time for time in times if time > 0]
     bounds = (min(times) / 1000, max(times) / 1000) if times else (None, None)
     return PartitionRecords(len(records), *bounds)
 
 
 class FileSummary(NamedTuple):
-    """The rows of one file among others of a table. `rows` counts those without an offset too; `distinct`: different
-    offsets, or fewer where it is not known that they differ."""
+    """Counts and bounds of the rows of one log file. `rows` includes rows without an offset; `distinct`: number of
+    different offsets, or a minimum of it."""
 
     host: str | None
     file_id: str
@@ -83,7 +83,7 @@ class FileSummary(NamedTuple):
     last: date
 
     def merged(self, other: "FileSummary") -> "FileSummary":
-        """Return the summary of both. Where their offsets overlap, one may be in both."""
+        """Return the summary of both. If their ranges overlap, an offset may be in both, so one less is distinct."""
         overlap = self.lowest <= other.highest and other.lowest <= self.highest
         return FileSummary(
             self.host,
@@ -111,8 +111,8 @@ _SUMMARY: tuple[tuple[str | list[str], str], ...] = (
 
 
 def summaries(rows: pa.Table) -> Iterator[FileSummary]:
-    """Yield a summary of each file. Rows without a file id or an offset are no lines of a file. `rows`: with at least
-    the columns of SUMMARIZED."""
+    """Yield a summary of each file. Rows without a file id or an offset belong to no file. `rows` have at least the
+    columns of SUMMARIZED."""
     grouped = rows.select(list(SUMMARIZED)).group_by(["host", "file_id"], use_threads=False)
     table = grouped.aggregate(list(_SUMMARY))
     for row in zip(*(table.column(index).to_pylist() for index in range(table.num_columns)), strict=True):
@@ -123,7 +123,7 @@ def summaries(rows: pa.Table) -> Iterator[FileSummary]:
 
 @dataclass(frozen=True, slots=True)
 class RowPart:
-    """Rows of one table, of one date if it is partitioned by it. `rows` has all columns, `date` included."""
+    """Rows of one table, and of one date if the table is partitioned by date. `rows` includes the column `date`."""
 
     table: str
     date: date | None
@@ -132,8 +132,8 @@ class RowPart:
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """All records of a run: those that are rows, and those that are not (`bad`, as rows of the dead letter). `files`:
-    of each table, the files that its rows came from."""
+    """Converted records: rows, and bad records as rows of the dead letter. `files`: summaries of the log files of each
+    table, by its path."""
 
     parts: list[RowPart]
     bad: pa.Table

@@ -1,6 +1,6 @@
-"""A run of Kafka's records to the tables of Arrow that a task writes: good rows, dead letters, a summary of each file.
+"""Converts Kafka records to the Arrow tables that a task writes: good rows, dead letters, a summary of each file.
 
-Used in one thread. It remembers members, names and times from run to run, in bounded memory: keep it for a task.
+Used in one thread. It caches members, names and times between calls, in bounded memory: use one for a whole task.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -23,7 +23,7 @@ from log_shipper.spark_sink.rows.tables import Rows, RowTables
 
 
 class Conversion:
-    """Converts records as the options say. `clock`: the time at which dead letters are written."""
+    """Converts records by the options. `clock`: for the time of dead letters."""
 
     def __init__(self, options: RowOptions, clock: Callable[[], datetime]) -> None:
         own = [OwnColumn(column) for column in options.columns]
@@ -42,8 +42,7 @@ class Conversion:
         return self._tables.schema
 
     def convert(self, records: KafkaRecords) -> Converted:
-        """Return what the records become: each is a row or a dead letter. Raises SinkError where the template makes
-        more tables than it may."""
+        """Return a row or a dead letter for each record. Raises SinkError if the template makes too many tables."""
         reading = self._reader.read(records.values, records.headers)
         rows = self._tables.rows(records, reading)
         parts: list[RowPart] = []
@@ -85,10 +84,10 @@ class Conversion:
         )
 
 
-def too_many(tables: Iterable[str], most: int) -> SinkError:
-    """Return the error of a template that makes more tables than it may."""
+def too_many(tables: Iterable[str], limit: int) -> SinkError:
+    """Return the error of a template that makes too many tables."""
     return SinkError(
-        f"table.path would create more than table.max_tables ({most}) tables, {min(tables)} among them; use a field "
+        f"table.path would create more than table.max_tables ({limit}) tables, {min(tables)} among them; use a field "
         "with fewer values, or raise table.max_tables"
     )
 

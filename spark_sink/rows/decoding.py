@@ -1,8 +1,8 @@
-"""The fast way from a record's bytes to a line: one call of msgspec, which checks the types as it reads.
+"""The fast path from a record's bytes to a line: one call of msgspec, which checks the types while it decodes.
 
-The types name every member, so that none is skipped unseen. Members that no column has are learned as they come: a
-record with a new one is refused, judged, and its names are added to the types. What is learned is bounded; members
-beyond that are kept together, under a name that no record can have, in records that were judged and written again.
+The types name every member, so that msgspec skips none silently. Members without a column are learned: a record with a
+new one is refused and judged, and its names are added to the types. Their number is bounded; records with further
+members are rewritten with all of those under one name, which no record can have.
 """
 
 import re
@@ -17,13 +17,13 @@ from msgspec import UNSET, Raw, UnsetType
 from log_shipper.spark_sink.rows.json_text import HIGHEST, LOWEST, Json, write
 from log_shipper.spark_sink.rows.place_headers import TextLine
 
-# A decoded record. Its type is made at run time: attributes as in _LINE, and those that Names has.
+# A decoded record. Its type is made at run time, with the attributes of _LINE and of Names.
 Line: TypeAlias = Any
 
 MAX_NAMES = 64
-# msgspec takes no other names.
+# msgspec rejects other names.
 _PLAIN_NAME = re.compile(r'[^"\\\x00-\x1f]{0,256}')
-# What the agent adds to the records of most configurations.
+# Members that the agent adds in most configurations.
 _EXTRA = ("agent", "ecs", "error", "input", "stream")
 
 _Whole = Annotated[int, msgspec.Meta(ge=LOWEST, le=HIGHEST)]
@@ -43,24 +43,24 @@ OVERFLOW = f"overflow {uuid4()}"
 
 
 class Names:
-    """The members of one object. `raw`: those that are kept as JSON text, with the attribute of each."""
+    """The members of one object. `raw`: the attribute of each member that is kept as JSON text."""
 
     def __init__(self, typed: frozenset[str], raw: Iterable[str], learned: Iterable[str]) -> None:
         self.raw = {name: name for name in raw} | {OVERFLOW: "overflow"}
         self._typed = typed
-        self._most = len(self.raw) + MAX_NAMES
+        self._max_raw = len(self.raw) + MAX_NAMES
         self.add_names(learned)
 
     def add_names(self, names: Iterable[str]) -> bool:
-        """Add what is new, as long as there is room. Returns True if anything was added."""
+        """Add new names, as long as there is room. Returns True if any was added."""
         before = len(self.raw)
         for name in names:
-            if len(self.raw) < self._most and name not in self._typed and _PLAIN_NAME.fullmatch(name):
+            if len(self.raw) < self._max_raw and name not in self._typed and _PLAIN_NAME.fullmatch(name):
                 self.raw.setdefault(name, f"member_{len(self.raw)}")
         return len(self.raw) > before
 
     def split(self, members: Mapping[str, Json]) -> dict[str, Json]:
-        """Return the members with those that were not learned in one of them."""
+        """Return the members, with all unknown ones inside one member."""
         named = {name: value for name, value in members.items() if name in self._typed or name in self.raw}
         others = {name: value for name, value in members.items() if name not in named}
         return {**named, OVERFLOW: others} if others else named
@@ -73,7 +73,7 @@ class Names:
 
 
 class FieldDecoder:
-    """Decodes records. `names`: members below the root, and below `log`, that columns and routes are taken from."""
+    """Decodes records. `names`, `log_names`: members of the root, and of `log`, that columns and routes read."""
 
     def __init__(self, names: Iterable[str] = (), log_names: Iterable[str] = ()) -> None:
         self.names = Names(_TYPED, ("fields", "host"), (*_EXTRA, *names))
@@ -81,8 +81,8 @@ class FieldDecoder:
         self._make()
 
     def add_names(self, document: Mapping[str, Json]) -> bool:
-        """Learn the names of a good record that was refused. Returns True if they are known from now on: lines of
-        before have another type."""
+        """Learn the names of a good record that was refused. Returns True if any is new: then earlier lines have an
+        outdated type."""
         log = document.get("log")
         learned = [self.names.add_names(document), self.log_names.add_names(log if isinstance(log, dict) else ())]
         if any(learned):
@@ -90,7 +90,7 @@ class FieldDecoder:
         return any(learned)
 
     def line(self, document: Mapping[str, Json]) -> Line:
-        """Return the line of a record that was judged to be good."""
+        """Return the line of a record that the judge accepted."""
         members = self.names.split(document)
         if isinstance(log := members.get("log"), dict):
             members["log"] = self.log_names.split(log)
@@ -104,7 +104,7 @@ class FieldDecoder:
         return self._line(time=text.time, message=text.message, log=log, host=_object(name=text.host))
 
     def logs(self, lines: Sequence[Line]) -> list[Any]:
-        """Return the member `log` of each line; an empty one where it has none."""
+        """Return the member `log` of each line, an empty one if it is missing."""
         empty = self._log()
         return [line.log or empty for line in lines]
 
@@ -118,7 +118,7 @@ class FieldDecoder:
 
 @lru_cache(maxsize=4096)
 def _object(**members: str | None) -> Raw:
-    """Return an object with those members that are not None."""
+    """Return an object with the members that are not None."""
     return Raw(write({name: value for name, value in members.items() if value is not None}))
 
 

@@ -1,7 +1,7 @@
-"""JSON text that is read exactly: every number keeps its digits, and only what RFC 8259 calls JSON is read.
+"""Reads JSON text exactly: every number keeps its digits, and only valid JSON (RFC 8259) is accepted.
 
-Two ways lead to the same values. `read` is fast, and serves where the text is as this module would write it, which
-shows that nothing was lost: no number was rounded, no name came twice. `parse` is exact whatever the text.
+`read` is fast, and suffices if the text is byte for byte what this module would write: then no number was rounded, and
+no name came twice. `parse` is exact for any text. Both return the same values.
 """
 
 import json
@@ -11,12 +11,12 @@ from typing import Any
 
 import msgspec
 
-# A number that is no whole number of 64 bits: its text.
+# The text of a number that is not a 64-bit integer.
 Number = msgspec.Raw
 Json = Any  # dict, list, str, int, float, bool, None, Number
 
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
-# Readers of the tables have limits: Spark refuses numbers of more characters, and levels beyond a thousand.
+# Limits of the tables' readers: Spark refuses longer numbers, and more than a thousand levels.
 MAX_NUMBER_LENGTH = 1000
 DEEPEST = 500
 
@@ -26,12 +26,12 @@ _HALVES = re.compile("[\ud800-\udfff]")
 
 
 class NotJson(ValueError):
-    """Raised where a text is not JSON, or nothing that a reader of the table would take for it."""
+    """Raised for a text that is not JSON, or that readers of the table would not accept as JSON."""
 
 
 def parse(text: str) -> Json:
-    """Return the value of the text; of a name that comes twice the last one counts. Half of a surrogate pair becomes
-    "?", as Java writes it. Raises NotJson."""
+    """Return the value of the text; of a repeated name the last one counts. Half of a surrogate pair becomes "?", as in
+    Java. Raises NotJson."""
     try:
         value = _EXACT.decode(text)
     except (ValueError, RecursionError) as error:
@@ -42,14 +42,14 @@ def parse(text: str) -> Json:
 
 
 def read(raw: bytes) -> tuple[Json, bool]:
-    """Return the value, and whether `raw` is exactly what `write` makes of it. Raises NotJson."""
+    """Return the value, and whether `raw` is exactly its text by `write`. Raises NotJson."""
     if len(raw) > DEEPEST and _is_doubtful(raw):
         return parse(_decoded(raw)), False
     try:
         value = _read(raw)
         if _write(value) == raw:
             return value, True
-    except (ValueError, RecursionError):  # half of a surrogate pair, for one, is JSON all the same
+    except (ValueError, RecursionError):  # it may still be JSON, for example half of a surrogate pair
         pass
     return parse(_decoded(raw)), False
 

@@ -1,7 +1,6 @@
-"""The exact judgement of one record: its reason where it is bad, else its content. Slow: few records come here.
+"""Judges one record exactly: returns its content, or the reason why it is bad. Slow, for the few refused records.
 
-Nothing is taken for something else: 5 is not a text, "12" not a number, 1.0 not a whole number. Absent and null fit
-every type.
+Nothing is converted: 5 is not a text, "12" is not a number, 1.0 is not a whole number. Absent and null fit every type.
 """
 
 from collections.abc import Sequence
@@ -16,7 +15,7 @@ from log_shipper.spark_sink.rows.place_headers import BadRecord
 from log_shipper.spark_sink.rows.routes import missing
 from log_shipper.spark_sink.rows.times import is_in_range, micros_of
 
-MAX_BYTES = 16 * 1024 * 1024  # bytes; Spark's readers of JSON take no more
+MAX_BYTES = 16 * 1024 * 1024  # the limit of Spark's JSON readers
 _WORDS: dict[Kind, str] = {
     "timestamp": "a time as text",
     "string": "text",
@@ -28,13 +27,13 @@ _WORDS: dict[Kind, str] = {
 
 @dataclass(frozen=True, slots=True)
 class RecordJudge:
-    """Judges records as the configuration says. `routes`: the fields that choose the table."""
+    """Judges records by the configuration. `routes`: the fields that choose the table."""
 
     own: Sequence[OwnColumn] = ()
     routes: Sequence[TemplateField] = ()
 
     def document(self, value: bytes) -> dict[str, Json]:
-        """Return the content of a good record, as it was given but for `host` and `tags`. Raises BadRecord."""
+        """Return the content of a good record, unchanged except for `host` and `tags`. Raises BadRecord."""
         document = _with_text_members(_object(value))
         time = document.get("@timestamp")
         if time is None:
@@ -56,7 +55,7 @@ class RecordJudge:
         return document
 
     def check(self, document: dict[str, Json]) -> None:
-        """Raise BadRecord where the configuration requires what a record lacks."""
+        """Raise BadRecord if the record lacks a field that the configuration requires."""
         for column in self.own:
             if reason := column.reason(value_at(document, column.config.path)):
                 raise BadRecord(reason)
@@ -66,7 +65,7 @@ class RecordJudge:
 
 
 def value_at(document: Json, path: str) -> Json:
-    """Return the value at a path, names joined by dots; None where there is none."""
+    """Return the value at a dotted path; None if it is missing."""
     return value_below(document, path.split("."))
 
 
@@ -95,7 +94,7 @@ def _object(value: bytes) -> dict[str, Json]:
 
 
 def _with_text_members(document: dict[str, Json]) -> dict[str, Json]:
-    """Return the document with the host and the tag that other programs write as a text where ECS has them."""
+    """Return the document with `host` and `tags`, which some programs write as a text, in the form of ECS."""
     if isinstance(host := document.get("host"), str):
         document["host"] = {"name": host}
     if isinstance(tag := document.get("tags"), str):

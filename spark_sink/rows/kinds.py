@@ -1,5 +1,4 @@
-"""The kind of a JSON value in the words of Spark, which the reasons of bad records have had from the beginning:
-BIGINT, DECIMAL(2,1), ARRAY<STRING>, OBJECT<a: BIGINT>."""
+"""Kinds of JSON values in Spark's words, for the reasons of bad records: BIGINT, DECIMAL(2,1), OBJECT<a: BIGINT>."""
 
 import re
 from decimal import Decimal
@@ -20,7 +19,7 @@ class _Decimal(NamedTuple):
 
 
 _BIGINT = _Decimal(20, 0)
-# What a list holds, or an object by name.
+# A list has the kind of its items, a dict that of each member.
 _Kind = str | _Decimal | list["_Kind"] | dict[str, "_Kind"]
 _NOTHING: _Kind = "VOID"
 
@@ -65,7 +64,7 @@ def _decimal(text: str) -> _Kind:
 
 
 def _merged(one: _Kind, other: _Kind) -> _Kind:
-    """Return the kind that takes values of both."""
+    """Return the narrowest kind with the values of both."""
     if one == other or other == "VOID":
         return one
     if one == "VOID":

@@ -1,4 +1,4 @@
-"""From the values and headers of records to lines, and the reasons of those that are none."""
+"""Reads lines from the values and headers of records, and the reasons of bad records."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,8 +15,8 @@ NO_VALUE = "no value"
 
 @dataclass(slots=True)
 class JudgedLines:
-    """The records of a run. `lines`: None where `reasons` has the record's index. `texts`: of the records whose value
-    is the message; `documents`: of those that were judged to be good."""
+    """The records of a run. `lines`: None if `reasons` has the record's index. `texts`: records whose value is the
+    message; `documents`: records that the judge accepted."""
 
     values: Sequence[bytes | None]
     lines: list[Line | None]
@@ -41,7 +41,7 @@ class JudgedLines:
 
 @dataclass(frozen=True, slots=True)
 class LineReader:
-    """Reads records: fast, and where that refuses one, exactly."""
+    """Reads records with the fast decoder, and those that it refuses with the exact judge."""
 
     decoder: FieldDecoder
     judge: RecordJudge
@@ -61,7 +61,7 @@ class LineReader:
         return reading
 
     def judge_decoded(self, reading: JudgedLines, index: int) -> None:
-        """Judge a record that was decoded, and may be bad all the same."""
+        """Judge a record that was decoded but may still be bad."""
         value = reading.values[index]
         try:
             if index in reading.texts:
@@ -74,7 +74,7 @@ class LineReader:
         except BadRecord as bad:
             reading.refuse(index, str(bad))
             return
-        reading.refuse(index, "not JSON")  # it was judged, and is refused all the same
+        reading.refuse(index, "not JSON")  # the judge accepted it, but the extraction still refuses it
 
     def _find_texts(self, reading: JudgedLines, headers: Sequence[Headers | None]) -> None:
         for index, given in enumerate(headers):
@@ -87,7 +87,7 @@ class LineReader:
                     reading.reasons[index] = str(bad)
 
     def _decode_all(self, reading: JudgedLines) -> bool:
-        """Return False where a name was learned: everything has to be decoded again."""
+        """Return False if a name was learned: all records must be decoded again."""
         lines, decode, decided = reading.lines, self.decoder.decode, reading.texts.keys() | reading.reasons.keys()
         for index, value in enumerate(reading.values):
             try:
@@ -98,12 +98,12 @@ class LineReader:
                 pass
             if index not in decided and not self._judge(reading, index, value):
                 return False
-        for index in decided:  # a text may look like a record
+        for index in decided:  # a text may look like a JSON record
             lines[index] = None
         return True
 
     def _judge(self, reading: JudgedLines, index: int, value: bytes | None) -> bool:
-        """Judge a record that was refused. Returns False where a name was learned."""
+        """Judge a record that the decoder refused. Returns False if a name was learned."""
         if value is None:
             reading.reasons[index] = NO_VALUE
             return True
@@ -120,7 +120,7 @@ class LineReader:
 
 
 def _not_utf8(values: Sequence[bytes | None]) -> Iterator[int]:
-    """Yield the indexes of values that are not UTF-8: of a name that comes twice, only the last value is looked at."""
+    """Yield the indexes of values that are not UTF-8: the decoder checks only the last value of a repeated name."""
     if b"".join(filter(None, values)).isascii():
         return
     for index, value in enumerate(values):

@@ -1,4 +1,4 @@
-"""The members of lines that are not typed columns of their own: what columns and routes take out of them, and `doc`."""
+"""The members of lines without a typed column: extracts values for columns and routes, and the rest for `doc`."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ DOCS_REMEMBERED = 2 * 1024 * 1024  # characters
 
 
 class MemberPath(NamedTuple):
-    """Where a value is found: a member below the root or below `log`, and the names from there on."""
+    """The place of a value: a member of the root or of `log`, and the names below it."""
 
     in_log: bool
     name: str
@@ -21,7 +21,7 @@ class MemberPath(NamedTuple):
 
 
 def place_of(path: str) -> MemberPath:
-    """Return the place of a path, names joined by dots."""
+    """Return the place of a dotted path."""
     first, *others = path.split(".")
     if first == "log" and others:
         return MemberPath(True, others[0], tuple(others[1:]))
@@ -38,14 +38,14 @@ class FieldRequest:
 
 
 def text(value: Json) -> Json:
-    """Take a text, or nothing."""
+    """Return a text or None. Raises NeedsJudging for other values."""
     if value is not None and not isinstance(value, str):
         raise NeedsJudging
     return value
 
 
 HOST, PATH, FILE_ID = (
-    FieldRequest(path, text, lambda _value, _taken: True) for path in ("host.name", "log.file.path", "log.file.id")
+    FieldRequest(path, text, lambda _value, _extracted: True) for path in ("host.name", "log.file.path", "log.file.id")
 )
 # The attribute of a line or of its log with the value of a typed column.
 _TYPED = {(False, "@timestamp"): "time"} | {
@@ -56,7 +56,7 @@ _ROLES = {(False, "host"): Role.PARENT, (True, "file"): Role.PARENT, (False, "fi
 
 @dataclass(slots=True)
 class Extracted:
-    """What a chunk of lines has. `values`: for each FieldRequest, in their order; `docs` and `fields`: JSON texts."""
+    """Values of a chunk of lines. `values`: for each FieldRequest, in their order; `docs` and `fields`: JSON texts."""
 
     values: Sequence[Sequence[Json]]
     docs: Sequence[str | None]
@@ -64,7 +64,7 @@ class Extracted:
 
 
 class _Slot(NamedTuple):
-    """The texts of one member of each line. `prefix`: what goes before each of them in an object."""
+    """The texts of one member of each line. `prefix`: its name and colon in an object."""
 
     in_log: bool
     prefix: str
@@ -73,23 +73,23 @@ class _Slot(NamedTuple):
 
 @dataclass(slots=True)
 class Members:
-    """Reads the members of lines. `wanted` begins with HOST, PATH and FILE_ID."""
+    """Reads the members of lines. `requests` begins with HOST, PATH and FILE_ID."""
 
     decoder: FieldDecoder
-    wanted: Sequence[FieldRequest]
+    requests: Sequence[FieldRequest]
     _pieces: dict[tuple[bool, str], Pieces] = field(default_factory=dict)
     _docs: dict[tuple[str | None, ...], str | None] = field(default_factory=dict)
     _docs_size: int = 0
     _layout: tuple[tuple[bool, str], ...] = ()
 
-    def read(self, lines: Sequence[Line], logs: Sequence[Any], doubtful: set[int]) -> Extracted:
-        """Return what the lines have, and add the indexes of those that may be bad. `logs`: the `log` of each line."""
+    def read(self, lines: Sequence[Line], logs: Sequence[Any], to_judge: set[int]) -> Extracted:
+        """Return the values of the lines; indexes of possibly bad ones go to `to_judge`. `logs`: `log` of each line."""
         pieces = {
-            (in_log, name): self._pieces_of(in_log, name).split(list(map(attrgetter(attribute), owners)), doubtful)
+            (in_log, name): self._pieces_of(in_log, name).split(list(map(attrgetter(attribute), owners)), to_judge)
             for in_log, owners, names in ((False, lines, self.decoder.names), (True, logs, self.decoder.log_names))
             for name, attribute in names.raw.items()
         }
-        values = [self._values(wanted, pieces, lines, logs, doubtful) for wanted in self.wanted]
+        values = [self._values(request, pieces, lines, logs, to_judge) for request in self.requests]
         fields = pieces.pop((False, "fields"))
         field_texts = [None] * len(lines) if fields is None else [piece.text for piece in fields]
         slots = [_slot(in_log, name, given) for (in_log, name), given in pieces.items() if given is not None]
@@ -100,39 +100,39 @@ class Members:
         key = (in_log, name)
         if key not in self._pieces:
             cuts = [
-                FieldCut(place.steps, wanted.extract, wanted.removes)
-                for wanted in self.wanted
-                if (place := place_of(wanted.path))[:2] == key
+                FieldCut(place.steps, request.extract, request.removes)
+                for request in self.requests
+                if (place := place_of(request.path))[:2] == key
             ]
             self._pieces[key] = Pieces(_ROLES.get(key, Role.EXTRA), cuts)
         return self._pieces[key]
 
     def _values(
         self,
-        wanted: FieldRequest,
+        request: FieldRequest,
         pieces: Mapping[tuple[bool, str], list[MemberPiece] | None],
         lines: Sequence[Line],
         logs: Sequence[Any],
-        doubtful: set[int],
+        to_judge: set[int],
     ) -> list[Json]:
-        place = place_of(wanted.path)
+        place = place_of(request.path)
         key = place[:2]
         if (members := pieces.get(key)) is not None:
-            same = [other for other in self.wanted if place_of(other.path)[:2] == key]
-            index = same.index(wanted)
-            return [piece.taken[index] for piece in members]
+            same = [other for other in self.requests if place_of(other.path)[:2] == key]
+            index = same.index(request)
+            return [piece.values[index] for piece in members]
         if key in _TYPED and not place.steps:
             given: Sequence[Json] = list(map(attrgetter(_TYPED[key]), logs if place.in_log else lines))
-        else:  # below a text, a number or a list there is nothing
+        else:  # a text, a number or a list has no members
             given = [None] * len(lines)
-        return [self._taken(wanted, value, index, doubtful) for index, value in enumerate(given)]
+        return [self._extract(request, value, index, to_judge) for index, value in enumerate(given)]
 
     @staticmethod
-    def _taken(wanted: FieldRequest, value: Json, index: int, doubtful: set[int]) -> Json:
+    def _extract(request: FieldRequest, value: Json, index: int, to_judge: set[int]) -> Json:
         try:
-            return wanted.extract(value)
+            return request.extract(value)
         except NeedsJudging:
-            doubtful.add(index)
+            to_judge.add(index)
             return None
 
     def _documents(self, slots: Sequence[_Slot], count: int) -> list[str | None]:
@@ -158,8 +158,8 @@ def _slot(in_log: bool, name: str, pieces: Iterable[MemberPiece]) -> _Slot:
 
 
 def _document(top: Sequence[str], log: Sequence[str], texts: Sequence[str | None]) -> str | None:
-    """Return the JSON text of the members, those of `log` as the last one; None without any. The texts are those of the
-    prefixes, in their order."""
+    """Return the JSON text of the members, with `log` last; None without any. `texts`: for the prefixes in `top`, then
+    in `log`."""
     members = [prefix + text for prefix, text in zip(top, texts, strict=False) if text is not None]
     inner = [prefix + text for prefix, text in zip(log, texts[len(top) :], strict=True) if text is not None]
     if inner:

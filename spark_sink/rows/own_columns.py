@@ -1,7 +1,7 @@
 """The columns that the configuration adds to a table of lines: `columns:`, each a path in the record and a type.
 
-A value of another type gives NULL and stays in `doc`. So does one that the column holds in another form: a time, a day,
-a number with more digits than a double has.
+A value of another type gives NULL and stays in `doc`. A value that the column stores in another form also stays there:
+a time, a date, a number with more digits than a double has.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _WORDS: dict[ColumnType, str] = {
     "array<string>": "a list of texts",
 }
 _HOLDS_ALL: set[ColumnType] = {"string", "boolean", "int", "bigint", "array<string>"}
-_MIN_DATE_LENGTH = 10  # characters: "2026" alone is no day
+_MIN_DATE_LENGTH = 10  # characters: "2026" is not a date
 _EXACT_IN_DOUBLE = 2**53
 
 
@@ -38,7 +38,7 @@ class OwnColumn:
         return Column(self.config.name, self.config.type.upper(), self.config.comment or self.config.path)
 
     def value(self, value: Json) -> Json:
-        """Return what the column holds: times as microseconds and dates as days since the epoch, None where the value
+        """Return the value of the column: times as microseconds and dates as days since the epoch, None if the value
         does not fit."""
         match self.config.type:
             case "string":
@@ -59,16 +59,16 @@ class OwnColumn:
             case _:
                 return value if _is_list_of_texts(value) else None
 
-    def holds(self, value: Json, taken: Json) -> bool:
-        """Return True if the column has all of the value: `doc` need not have it, too."""
-        if taken is None:
+    def holds(self, value: Json, stored: Json) -> bool:
+        """Return True if the column has the complete value, so that `doc` does not need it."""
+        if stored is None:
             return False
         if self.config.type == "double":
             return isinstance(value, float) or (isinstance(value, int) and abs(value) <= _EXACT_IN_DOUBLE)
         return self.config.type in _HOLDS_ALL
 
     def reason(self, value: Json) -> str | None:
-        """Return why a record with this value is bad, None where it is not. `value` is exact."""
+        """Return why a record with this value is bad, None if it is not. `value` is exact (`json_text`)."""
         if not self.config.required or self.value(value) is not None:
             return None
         if value is None:
@@ -76,8 +76,8 @@ class OwnColumn:
         return wrong_type(self.config.path, value, _WORDS[self.config.type])
 
 
-def wrong_type(path: str, value: Json, wanted: str) -> str:
-    return f"wrong type: {path} is {kind_of(value)}, not {wanted}"
+def wrong_type(path: str, value: Json, expected: str) -> str:
+    return f"wrong type: {path} is {kind_of(value)}, not {expected}"
 
 
 def _whole(value: Json, lowest: int, highest: int) -> int | None:

@@ -1,7 +1,7 @@
-"""Members of records that are kept as JSON text, and the values that columns and routes take out of them.
+"""Members of records that are kept as JSON text, and the values that columns and routes extract from them.
 
-The records of a file share most of their text (`host`, `log.file`, `agent`): byte for byte the same from record to
-record. What is made of a member is remembered by its bytes.
+The records of a file share most of their text byte for byte (`host`, `log.file`, `agent`), so results are cached by the
+bytes of the member.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,11 +15,11 @@ from log_shipper.spark_sink.rows.json_text import Json, NotJson, read, write
 from log_shipper.spark_sink.rows.judging import value_below
 
 REMEMBERED = 2 * 1024 * 1024  # bytes, for each name
-ENTRY = 300  # bytes of Python's objects for one that is remembered
+ENTRY = 300  # bytes of Python objects for each cache entry
 
 
 class NeedsJudging(ValueError):
-    """Raised where a value may be bad: the record has to be judged."""
+    """Raised for a value that may be bad: the record must be judged."""
 
 
 class Role(Enum):
@@ -39,10 +39,10 @@ class FieldCut:
 
 
 class MemberPiece(NamedTuple):
-    """`text`: the JSON text of what remains of the member, None where nothing does; `taken`: by the cuts, in order."""
+    """`text`: the remaining JSON text of the member, None if nothing remains; `values`: of the cuts, in order."""
 
     text: str | None
-    taken: tuple[Json, ...]
+    values: tuple[Json, ...]
 
 
 class Pieces:
@@ -54,18 +54,18 @@ class Pieces:
         self._known: dict[bytes, MemberPiece] = {}
         self._size = 0
 
-    def split(self, raws: Sequence[Any], doubtful: set[int]) -> list[MemberPiece] | None:
-        """Return a piece for each member, Raw or UNSET; None where no record has the member and nothing is taken from
-        it. Adds the indexes of those that may be bad."""
+    def split(self, raws: Sequence[Any], to_judge: set[int]) -> list[MemberPiece] | None:
+        """Return a piece for each member, Raw or UNSET; None if no record has the member and there are no cuts. Adds
+        the indexes of possibly bad records to `to_judge`."""
         if not self._cuts and raws.count(UNSET) == len(raws):
             return None
         known = self._known.get
         pieces = [known(b"" if raw is UNSET else bytes(raw)) for raw in raws]
         if all(pieces):
             return pieces  # type: ignore[return-value]  # none of them is None
-        return [piece or self._made(index, raws[index], doubtful) for index, piece in enumerate(pieces)]
+        return [piece or self._made(index, raws[index], to_judge) for index, piece in enumerate(pieces)]
 
-    def _made(self, index: int, raw: Any, doubtful: set[int]) -> MemberPiece:
+    def _made(self, index: int, raw: Any, to_judge: set[int]) -> MemberPiece:
         text = b"" if raw is UNSET else bytes(raw)
         piece = self._known.get(text)
         if piece is not None:
@@ -73,7 +73,7 @@ class Pieces:
         try:
             piece = self._read(text)
         except (NeedsJudging, NotJson):
-            doubtful.add(index)
+            to_judge.add(index)
             return MemberPiece(None, (None,) * len(self._cuts))
         if self._size > REMEMBERED:
             self._known.clear()
@@ -88,22 +88,22 @@ class Pieces:
             return MemberPiece(text.decode(), ())
         if self.role is not Role.EXTRA and value is not None and not isinstance(value, dict):
             raise NeedsJudging
-        taken = tuple([cut.extract(value_below(value, cut.steps)) for cut in self._cuts])
+        values = tuple([cut.extract(value_below(value, cut.steps)) for cut in self._cuts])
         if not text or (value is None and self.role is not Role.EXTRA):
-            return MemberPiece(None, taken)
+            return MemberPiece(None, values)
         removed = 0
-        for cut, given in zip(self._cuts, taken, strict=True):
+        for cut, given in zip(self._cuts, values, strict=True):
             if self.role is not Role.COLUMN and cut.removes(value_below(value, cut.steps), given):
                 if not cut.steps:
-                    return MemberPiece(None, taken)
+                    return MemberPiece(None, values)
                 removed += _remove(value, cut.steps)
         if not value and (removed or self.role is Role.PARENT):
-            return MemberPiece(None, taken)
-        return MemberPiece(text.decode() if is_plain and not removed else write(value).decode(), taken)
+            return MemberPiece(None, values)
+        return MemberPiece(text.decode() if is_plain and not removed else write(value).decode(), values)
 
 
 def _remove(value: Json, steps: Sequence[str]) -> bool:
-    """Remove a member, and what it leaves empty. Returns False where there is none."""
+    """Remove a member, and parents that it leaves empty. Returns False if it is missing."""
     parents = []
     for step in steps[:-1]:
         if not isinstance(value, dict):

@@ -1,7 +1,7 @@
 """Records whose value is the message alone: the rest of the line is in their headers.
 
-A header of the place shows that a record is one: `log.file.id`, `log.offset` or `log.length`. Without any of them it is
-a record like others, and with a part of them it is bad: its repeats could not be recognised.
+A record is of this form if it has any of the headers `log.file.id`, `log.offset` and `log.length`. With only some of
+them it is bad: its repeats could not be recognised.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,15 +18,15 @@ FLAGS, PATH, HOST = "log.flags", "log.file.path", "host.name"
 Headers = Sequence[tuple[str, bytes | None]]
 
 _PLACE = frozenset((FILE_ID, OFFSET, LENGTH))
-_MAX_DIGITS = 100  # zeros in front of a number included
+_MAX_DIGITS = 100  # including leading zeros
 
 
 class BadRecord(ValueError):
-    """Raised where a record is bad; its text is the reason."""
+    """Raised for a bad record; its text is the reason."""
 
 
 class TextLine(NamedTuple):
-    """A line of which the message is the record's value."""
+    """A line whose message is the record's value."""
 
     time: str
     message: str
@@ -39,8 +39,8 @@ class TextLine(NamedTuple):
 
 
 def text_line(value: bytes, headers: Headers) -> TextLine | None:
-    """Return the line, None where the value of the record is not the message alone. Raises BadRecord."""
-    given = dict(reversed(headers))  # of a name that comes twice the first one counts
+    """Return the line, None if the record has none of these headers. Raises BadRecord."""
+    given = dict(reversed(headers))  # of a repeated name the first one counts
     if _PLACE.isdisjoint(given):
         return None
     file_id = given.get(FILE_ID)
@@ -66,7 +66,7 @@ def text_line(value: bytes, headers: Headers) -> TextLine | None:
 
 
 def document(line: TextLine) -> dict[str, object]:
-    """Return the record that the shipper would have written otherwise."""
+    """Return the line in the form of a JSON record."""
     file = {"path": line.path} if line.path is not None else {}
     log = {"offset": line.offset, "length": line.length, "file": {**file, "id": line.file_id}}
     return {
@@ -92,7 +92,7 @@ def _whole(given: Mapping[str, bytes | None], name: str) -> int:
     return number
 
 
-@lru_cache(maxsize=4096)  # those of a batch have one
+@lru_cache(maxsize=4096)  # the records of a batch share few times
 def _time(content: bytes) -> str:
     text = content.decode(errors="replace")
     micros = micros_of(text)
@@ -105,5 +105,5 @@ def _missing(name: str) -> BadRecord:
     return BadRecord(f"missing header {name}, needed to recognise repeats of a text")
 
 
-def _wrong(name: str, text: str, wanted: str) -> BadRecord:
-    return BadRecord(f"the header {name} is not {wanted}: {text[:SHOWN]}")
+def _wrong(name: str, text: str, expected: str) -> BadRecord:
+    return BadRecord(f"the header {name} is not {expected}: {text[:SHOWN]}")

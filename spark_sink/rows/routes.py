@@ -1,7 +1,7 @@
-"""From `table.path` to the table of each row.
+"""Chooses the table of each row by the template in `table.path`.
 
-A value becomes the name of one directory, whatever a record contains: it can lead neither to another place of the file
-system nor to a table's log.
+A value becomes the name of one directory, whatever a record contains: it cannot lead to another place in the file
+system, or into a table's log.
 """
 
 import re
@@ -31,7 +31,7 @@ class Routes:
         return tuple(field for field in self.template.fields if not field.is_topic)
 
     def table(self, topic: str, values: Sequence[str | None]) -> str:
-        """Return the path of a table. `values`: those of `fields`, of which only one with a default may be None."""
+        """Return the path of a table. `values`: of `fields`; only those of fields with a default may be None."""
         remaining = iter(values)
         parts = []
         for part in self.template.parts:
@@ -44,14 +44,14 @@ class Routes:
 
 
 def missing(field: TemplateField, value: Json) -> str | None:
-    """Return why a record belongs in no table, None where it does."""
+    """Return why a record belongs to no table, None if it does."""
     if field.default is not None or route_value(value) is not None:
         return None
     return f"missing {field.name}, needed by table.path to choose the table"
 
 
 def route_value(value: Json) -> str | None:
-    """Return a text, number or truth value as text; None for an empty text and everything else."""
+    """Return a text, number or boolean as text; None for an empty text and all other values."""
     match value:
         case str():
             return value or None
@@ -70,12 +70,12 @@ def _directory(value: str) -> str:
     name = _DOTS.sub(
         "_", _OTHER.sub("_", value)[:MAX_NAME_LENGTH]
     )  # `.` and `..` are other directories, `.a` is hidden
-    # A directory of this name would make a table of the one that it is in.
+    # A directory of this name would make its parent directory a table.
     return "_delta_log_" if name == "_delta_log" else name
 
 
 def _number(value: Json) -> str:
-    """Return a number as Spark writes it: without zeros at its end, and a large or small one with an exponent."""
+    """Return a number as Spark writes it: without trailing zeros, and large or small ones with an exponent."""
     written = write(value)
     text = written.decode()
     if kind_of(Number(written)).startswith("DECIMAL"):

@@ -1,4 +1,4 @@
-"""The columns of both kinds of table as Arrow has them."""
+"""The Arrow schemas of both kinds of table."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Good lines to a table of Arrow, with the columns of every table and those of the configuration."""
+"""Makes an Arrow table of good lines, with the fixed columns and those of the configuration."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ _NAIVE = pa.timestamp("us")
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Good rows, and the values that choose the table of each: a column for each field of the template."""
+    """Good rows, and the values that choose their tables: one column for each field of the template."""
 
     table: pa.Table
     routes: Sequence[Sequence[str | None]]
@@ -50,19 +50,19 @@ class RowTables:
         self._members = Members(self.reader.decoder, (HOST, PATH, FILE_ID, *columns, *routes))
 
     def rows(self, records: KafkaRecords, reading: JudgedLines) -> Rows:
-        """Return the rows of the lines. A record that turns out to be bad gets its reason in `reading`."""
+        """Return the rows of the lines. Adds the reasons of further bad records to `reading`."""
         while True:
             kept = [index for index, line in enumerate(reading.lines) if line is not None]
             lines: list[Any] = [reading.lines[index] for index in kept]
             logs = self.reader.decoder.logs(lines)
-            doubtful: set[int] = set()
-            times = self._micros([line.time for line in lines], doubtful)
-            taken = self._members.read(lines, logs, doubtful)
-            if not doubtful:
+            to_judge: set[int] = set()
+            times = self._micros([line.time for line in lines], to_judge)
+            extracted = self._members.read(lines, logs, to_judge)
+            if not to_judge:
                 break
-            for position in doubtful:
+            for position in to_judge:
                 self.reader.judge_decoded(reading, kept[position])
-        host, path, file_id, *others = taken.values
+        host, path, file_id, *others = extracted.values
         own, routes = others[: len(self.own)], others[len(self.own) :]
         columns: dict[str, Any] = {
             **_times(times),
@@ -74,15 +74,15 @@ class RowTables:
             "length": [log.length for log in logs],
             "flags": [log.flags for log in logs],
             "tags": [line.tags for line in lines],
-            "fields": taken.fields,
-            "doc": self._docs(reading, kept, taken),
+            "fields": extracted.fields,
+            "doc": self._docs(reading, kept, extracted),
             **_place(records, kept),
             **{column.config.name: values for column, values in zip(self.own, own, strict=True)},
         }
         return Rows(_table(columns, self.schema), routes)
 
-    def _micros(self, texts: Sequence[str], doubtful: set[int]) -> list[int | None]:
-        """Return microseconds since the epoch; None where the text is not a time in range."""
+    def _micros(self, texts: Sequence[str], to_judge: set[int]) -> list[int | None]:
+        """Return microseconds since the epoch; None for a text that is not a time in range."""
         known = self._times
         if len(known) > TIMES_REMEMBERED:
             known.clear()
@@ -91,13 +91,13 @@ class RowTables:
             known[text] = micros if micros is not None and is_in_range(micros) else None
         times = [known[text] for text in texts]
         if None in times:
-            doubtful.update(index for index, micros in enumerate(times) if micros is None)
+            to_judge.update(index for index, micros in enumerate(times) if micros is None)
         return times
 
-    def _docs(self, reading: JudgedLines, kept: Sequence[int], taken: Extracted) -> Sequence[str | None]:
+    def _docs(self, reading: JudgedLines, kept: Sequence[int], extracted: Extracted) -> Sequence[str | None]:
         match self.doc:
             case "rest":
-                return taken.docs
+                return extracted.docs
             case "all":
                 return [reading.whole(index) for index in kept]
             case "none":
@@ -106,10 +106,10 @@ class RowTables:
 
 def _column(own: OwnColumn) -> Callable[[Json], Json]:
     def extract(value: Json) -> Json:
-        taken = own.value(value)
-        if taken is None and own.config.required:
+        stored = own.value(value)
+        if stored is None and own.config.required:
             raise NeedsJudging
-        return taken
+        return stored
 
     return extract
 
@@ -124,7 +124,7 @@ def _route(default: str | None) -> Callable[[Json], Json]:
     return extract
 
 
-def _stays(_value: Json, _taken: Json) -> bool:
+def _stays(_value: Json, _extracted: Json) -> bool:
     return False
 
 
@@ -134,7 +134,7 @@ def _times(times: Sequence[int | None]) -> dict[str, pa.Array]:
 
 
 def _place(records: KafkaRecords, kept: Sequence[int]) -> dict[str, Any]:
-    """Return the columns of the records' places in Kafka."""
+    """Return the columns with the records' places in Kafka."""
     offsets, times = records.offsets, records.times
     if len(kept) < len(records):
         offsets, times = [offsets[index] for index in kept], [times[index] for index in kept]

@@ -1,4 +1,4 @@
-"""Times and dates that are given as text: what Spark's casts take, without Spark. UTC unless the text names a zone."""
+"""Parses times and dates like Spark's casts, without Spark. UTC unless the text names a zone."""
 
 import re
 from datetime import UTC, date, datetime, timedelta
@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 MICROS = 1_000_000
 DAY_MICROS = 86_400 * MICROS
-# Python and most readers of the table have no other years.
+# Years 1 to 9999: Python and most readers of the table have no others.
 EARLIEST = -62_135_596_800 * MICROS
 LATEST = 253_402_300_800 * MICROS - 1
 
@@ -65,7 +65,7 @@ _NO_ZONES = {"Factory", "localtime", "posixrules"}
 
 
 def micros_of(text: str) -> int | None:
-    """Return microseconds since the epoch, in whatever year; None where the text is not a date and a time."""
+    """Return microseconds since the epoch, of any year; None if the text is not a date and a time."""
     if _COMMON.fullmatch(text):
         try:
             return (datetime.fromisoformat(text) - _EPOCH) // _MICROSECOND
@@ -92,14 +92,14 @@ def is_in_range(micros: int) -> bool:
 
 
 def day_of(text: str) -> int | None:
-    """Return days since the epoch; None where the text is not a date in the years 1 to 9999."""
+    """Return days since the epoch; None if the text is not a date in the years 1 to 9999."""
     matched = _DAY.fullmatch(text.strip(_BLANK))
     days = _days(matched) if matched is not None else None
     return days if days is not None and is_in_range(days * DAY_MICROS) else None
 
 
 def _days(matched: re.Match[str]) -> int | None:
-    """Return days since the epoch. The calendar repeats every 400 years, and `date` has fewer than Spark."""
+    """Return days since the epoch, by the calendar's cycle of 400 years: `date` has fewer years than Spark."""
     year, month, day = int(matched["year"]), int(matched["month"] or 1), int(matched["day"] or 1)
     turns, year = divmod(-year if matched["sign"] == "-" else year, 400)
     try:
@@ -110,7 +110,7 @@ def _days(matched: re.Match[str]) -> int | None:
 
 
 def _offset(zone: str, seconds: int) -> int | None:
-    """Return how far a zone is ahead of UTC at a local time, in seconds; None without such a zone."""
+    """Return the UTC offset of a zone at a local time, in seconds; None for an unknown zone."""
     zone = _SHORT.get(zone, zone)
     if zone in ("Z", "UTC", "GMT", "UT"):
         return 0

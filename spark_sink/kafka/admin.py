@@ -1,7 +1,7 @@
-"""Questions to Kafka: which topics and offsets it has, and what a group has committed.
+"""Requests to Kafka: topics, offsets, and the committed offsets of a group.
 
-A client of librdkafka connects by itself, and answers a question that no broker takes only when its time is over. Why
-none does, it reports to a callback; so that is looked at while an answer is awaited.
+A librdkafka client connects by itself. If no broker is reachable, a request fails only at its timeout, and the client
+reports the reason to a callback: so this module checks the reported reasons while it waits for an answer.
 """
 
 import base64
@@ -37,19 +37,19 @@ from log_shipper.spark_sink.kafka.offsets import Offsets, Partition
 
 ANSWER_SECONDS = 20.0
 LOOK_SECONDS = 0.1
-# A client asks the broker that it takes for the controller, and learns of another one after minutes: while that one is
-# away it has no answer, whatever the others know. So another client is asked then.
-FIRST_SECONDS = 3.0  # twice as long after each time
-FIRST_PIECE_SECONDS = 0.5  # the same of the one question during which no reason is looked at
+# A client sends requests to the broker that it takes for the controller, and learns of a new one only after minutes.
+# While that broker is down, requests time out; so the retry uses a new client.
+FIRST_SECONDS = 3.0  # timeout of the first request; doubled with each retry
+FIRST_PIECE_SECONDS = 0.5  # the same for `list_topics`, which blocks and cannot check the reported reasons
 OF_KAFKA = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
 
 
 class Admin:
-    """Asks Kafka. Each method blocks `patience` seconds at most, then raises SinkError; `patience_if_down` where the
-    client reports that no broker can be reached, which may be a broker that restarts. Thread-safe.
+    """Sends requests to Kafka. Each method blocks at most `patience` seconds, then raises SinkError; `patience_if_down`
+    if the client reports that no broker is reachable, perhaps because it restarts. Thread-safe.
 
-    `options` is asked before each question; when it returns others (`client.latest`: certificates were renewed), there
-    is a new client for them.
+    `options` is called before each request; if they have changed (`client.latest`: certificates were renewed), a new
+    client is made.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Admin:
         self._lock = Lock()
         self._used: ClientOptions | None = None
         self._client: AdminClient | None = None
-        self._reasons: dict[int, tuple[float, KafkaError]] = {}  # by code: when it was reported last
+        self._reasons: dict[int, tuple[float, KafkaError]] = {}  # by code, with the time of the last report
 
     def __repr__(self) -> str:
         return f"<Admin {self._servers}>"  # the options contain secrets
@@ -78,11 +78,11 @@ class Admin:
             self._client = self._used = None
 
     def topic_names(self) -> set[str]:
-        """Return all topics that these credentials may see, Kafka's own left out."""
+        """Return all topics that these credentials may see, except Kafka's internal ones."""
         return set(self._topics()) - OF_KAFKA
 
     def topics_matching(self, pattern: str) -> set[str]:
-        """Return those topics whose whole name the regular expression matches. Raises SinkError."""
+        """Return the topics whose full name matches the regular expression. Raises SinkError."""
         try:
             matches = re.compile(pattern).fullmatch
         except re.error as error:
@@ -95,32 +95,31 @@ class Admin:
         return {(name, partition.id) for name, topic in descriptions.items() for partition in topic.partitions}
 
     def ids(self, topics: Collection[str]) -> dict[str, str]:
-        """Return the id that each topic got when it was created; "" from a broker that has none (before Kafka 2.8)."""
+        """Return the id of each topic, which changes when it is re-created; "" from brokers before Kafka 2.8."""
         return {name: text_of_id(topic.topic_id) for name, topic in self._describe(topics).items()}
 
     def earliest(self, partitions: Collection[Partition]) -> dict[Partition, int]:
         return self._offsets(partitions, OffsetSpec.earliest())  # type: ignore[no-untyped-call]  # as the library has it
 
     def latest(self, partitions: Collection[Partition]) -> dict[Partition, int]:
-        """Return the end of each partition for readers: before the first record of a transaction that is still open,
-        where they read committed records only."""
+        """Return the end of each partition for readers: the last stable offset if they read only committed records."""
         return self._offsets(partitions, OffsetSpec.latest())  # type: ignore[no-untyped-call]  # as above
 
     def at_timestamp(self, partitions: Collection[Partition], milliseconds: int) -> dict[Partition, int]:
-        """Return the first offset of this time (ms of the epoch) or later; a partition without one is left out."""
+        """Return the first offset at or after this time (ms of the epoch); a partition without one is left out."""
         offsets = self._offsets(partitions, OffsetSpec.for_timestamp(milliseconds))
         return {partition: offset for partition, offset in offsets.items() if offset >= 0}
 
     def committed(self, group: str) -> dict[Partition, int]:
-        """Return the offsets that the group has committed, of whatever topics; empty for an unknown group."""
+        """Return the committed offsets of the group, of all topics; empty for an unknown group."""
         request = [ConsumerGroupTopicPartitions(group)]
         answers = self._ask(lambda asked, left: asked.list_consumer_group_offsets(request, request_timeout=left))
-        # Kafka names a partition without an offset, too.
+        # Kafka also lists partitions without an offset.
         return {(one.topic, one.partition): one.offset for one in _sound(answers[group]) if one.offset >= 0}
 
     def commit(self, group: str, offsets: Offsets) -> Callable[[bool], bool]:
-        """Start a commit and return at once. The function that is returned returns True when the commit is done; called
-        with True it waits for that, `patience` at most. It raises SinkError when Kafka refused."""
+        """Start a commit and return at once. The returned function returns True if the commit is done; called with
+        True, it waits for that, at most `patience`. It raises SinkError if Kafka refused the commit."""
         positions = [TopicPartition(topic, number, offset) for (topic, number), offset in offsets.items()]
         request = [ConsumerGroupTopicPartitions(group, positions)]
         started = time.monotonic()
@@ -147,7 +146,7 @@ class Admin:
         return done
 
     def _topics(self) -> Mapping[str, Any]:
-        """Return the metadata of all topics. This one question has no future: it is asked in short pieces."""
+        """Return the metadata of all topics. This request has no future, so it is sent with short timeouts."""
         started, piece = time.monotonic(), FIRST_PIECE_SECONDS
         while True:
             asked = self._connection()
@@ -166,20 +165,19 @@ class Admin:
     def _describe(self, topics: Collection[str]) -> dict[str, Any]:
         if not topics:
             return {}
-        wanted = TopicCollection(list(topics))
-        return self._ask(lambda asked, left: asked.describe_topics(wanted, request_timeout=left))
+        names = TopicCollection(list(topics))
+        return self._ask(lambda asked, left: asked.describe_topics(names, request_timeout=left))
 
     def _offsets(self, partitions: Collection[Partition], spec: OffsetSpec) -> dict[Partition, int]:
-        wanted = {TopicPartition(*partition): spec for partition in partitions}
-        if not wanted:
+        specs = {TopicPartition(*partition): spec for partition in partitions}
+        if not specs:
             return {}
         level = IsolationLevel[self._options().isolation.upper()]
-        answers = self._ask(lambda asked, left: asked.list_offsets(wanted, isolation_level=level, request_timeout=left))
+        answers = self._ask(lambda asked, left: asked.list_offsets(specs, isolation_level=level, request_timeout=left))
         return {(asked.topic, asked.partition): answer.offset for asked, answer in answers.items()}
 
     def _ask(self, question: Callable[[AdminClient, float], Mapping[Any, "Future[Any]"]]) -> dict[Any, Any]:
-        """Return the answers to a question, by what it names. It is asked again as long as no broker answers, or not
-        yet."""
+        """Return the answers to a request, by topic, partition or group. Retries temporary errors."""
         started, piece = time.monotonic(), FIRST_SECONDS
         while True:
             asked = self._connection()
@@ -198,7 +196,7 @@ class Admin:
                     piece *= 2
 
     def _answer(self, asked: AdminClient, future: "Future[Any]", started: float) -> Any:
-        """Return the result, awaited until the patience is over, or it is certain that there will be none. Raises
+        """Return the result; wait for it until `patience` is over, or the client reports a permanent error. Raises
         KafkaException."""
         while True:
             try:
@@ -222,7 +220,7 @@ class Admin:
             return self._client
 
     def _forget(self, client: AdminClient) -> None:
-        """Have the next question asked by a client that knows nothing of the cluster yet."""
+        """Drop the client, so that the next request uses a new one without cached metadata."""
         with self._lock:
             if self._client is client:
                 self._client = None
@@ -240,13 +238,13 @@ class Admin:
         return time.monotonic() >= started + patience
 
     def _is_final(self, error: KafkaException, started: float) -> bool:
-        """Return False while a broker that does not answer, or not yet, may still do so."""
+        """Return False while a retry may succeed."""
         return (
             self._is_over(started) or error.args[0].code() not in TEMPORARY or self._certain_since(started) is not None
         )
 
     def _translated(self, error: KafkaError, doing: str = "cannot read from Kafka") -> SinkError:
-        """Return the error in words: where nothing answered, the reason for it, if the client has reported one."""
+        """Return the error in plain words; for a timeout, the reason if the client has reported one."""
         reasons = dict(self._reasons)
         codes = [*(code for code in reasons if code in CERTAIN), KafkaError._TRANSPORT]
         if error.code() in NO_ANSWER:
@@ -259,15 +257,15 @@ class Admin:
 
 
 def _known(answer: Any) -> Any:
-    """Return an answer. Raises KafkaException for the offset of a partition whose leader gave none: where brokers have
-    answered about other partitions, the client reports no error, and asks the same one again."""
+    """Return an answer. Raises KafkaException for an invalid offset: if only some leaders have answered, the client
+    reports no error, and its retry would go to the same broker."""
     if isinstance(answer, ListOffsetsResultInfo) and answer.offset == OFFSET_INVALID:
         raise KafkaException(KafkaError(KafkaError.LEADER_NOT_AVAILABLE))
     return answer
 
 
 def _sound(answer: ConsumerGroupTopicPartitions) -> list[TopicPartition]:
-    """Return the partitions of an answer. Raises KafkaException for the first that Kafka refused."""
+    """Return the partitions of an answer. Raises KafkaException for the first refused one."""
     partitions: list[TopicPartition] = answer.topic_partitions or []
     for partition in partitions:
         if partition.error is not None:
@@ -276,7 +274,7 @@ def _sound(answer: ConsumerGroupTopicPartitions) -> list[TopicPartition]:
 
 
 def text_of_id(topic_id: Any) -> str:
-    """Return a topic's id (a Uuid of the client) as Kafka's tools write it, "" for none."""
+    """Return a topic id (the client's Uuid) in the form of Kafka's tools, "" for none."""
     numbers = (topic_id.get_most_significant_bits(), topic_id.get_least_significant_bits())
     if not any(numbers):
         return ""

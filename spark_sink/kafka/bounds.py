@@ -1,11 +1,10 @@
 """The end of a run: `stop: available-now`, `offsets` and `timestamp`.
 
-Nothing is planned behind the bounds, and the query ends as soon as a batch has reached all of them (`reached`). A batch
-that an earlier run planned without these bounds is landed up to them (`cut`), while the checkpoint says that all of it
-was read. The records in between belong to the next run without these bounds, which finds them (`between`) and lands
-them before its stream begins.
+No batch is planned beyond the bounds, and the query ends once a batch has reached all of them (`reached`). A batch that
+an earlier run planned without these bounds lands only up to them (`cut`), although the checkpoint records all of it as
+read. The next run without these bounds finds the remaining records (`between`), and lands them before its stream.
 
-The bounds are resolved once, at the start. A partition that appears later has none, and nothing of it lands.
+The bounds are resolved once, at the start. A partition that appears later has no bound, and none of its records land.
 """
 
 from collections.abc import Collection, Mapping
@@ -25,23 +24,22 @@ from log_shipper.spark_sink.options.model import SinkConfig
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The first offset that is not to land, by partition."""
+    """The first offset of each partition that must not land."""
 
     ends: Offsets
     notes: tuple[str, ...] = ()
 
     def reached(self, *read: Offsets) -> bool:
-        """Return True if nothing is left below the bounds. Of several offsets the highest counts: how far each
-        partition was read, where it begins, what the broker has first. To be called before the first batch, too:
-        without records to read there is no batch."""
+        """Return True if no records are left below the bounds. `read`: read offsets, start offsets or Kafka's first
+        offsets; the highest counts. Call it before the first batch, too: without records there is no batch."""
         return all(
             max((offsets.get(partition, 0) for offsets in read), default=0) >= end
             for partition, end in self.ends.items()
         )
 
     def cut(self, read: Offsets, landed: Offsets = NO_OFFSETS) -> dict[Partition, int]:
-        """Return where the rows of a batch end that was read up to `read`. `landed`: the ends before it, or where the
-        first batch begins: what lies before that was never wanted, so it counts as landed even beyond the bound."""
+        """Return the ends of a batch within the bounds. `read`: its planned ends; `landed`: the ends before it, or the
+        start of the first batch: records before that count as landed even beyond the bound."""
         return {
             partition: min(end, max(self.ends.get(partition, 0), landed.get(partition, 0)))
             for partition, end in read.items()
@@ -49,7 +47,7 @@ class Bounds:
 
 
 def between(landed: Offsets, read: Offsets) -> tuple[dict[Partition, int], dict[Partition, int]]:
-    """Return starts and ends of what was read and not landed: empty except after a run with bounds."""
+    """Return starts and ends of read offsets that have not landed: empty except after a run with bounds."""
     behind = [partition for partition, end in read.items() if landed.get(partition, end) < end]
     return {partition: landed[partition] for partition in behind}, {partition: read[partition] for partition in behind}
 
@@ -82,8 +80,8 @@ def _from_offsets(config: SinkConfig, partitions: Collection[Partition]) -> Boun
 
 
 def _from_timestamp(config: SinkConfig, broker: BrokerOffsets, partitions: Collection[Partition]) -> Bounds:
-    """Return the first record of that time or later, even if older ones follow it: the end must be the same in every
-    batch."""
+    """Return bounds at the first record of that time or later, even if older ones follow: the end must be the same in
+    every batch."""
     assert config.stop_timestamp is not None  # the configuration's own check
     latest = broker.latest(partitions)
     by_time = broker.at_timestamp(partitions, round(config.stop_timestamp.timestamp() * 1000))

@@ -1,7 +1,7 @@
-"""Clients of Kafka for the sink, on the driver and on executors: librdkafka's, by the same options as the shipper's.
+"""The sink's Kafka clients (librdkafka), on the driver and on executors, with the same options as the shipper's.
 
-The driver reads the files that the configuration names, and an executor gets what was in them: `ClientOptions` is all
-that a client is made of, and can be pickled. So it has secrets, which its repr leaves out.
+The driver reads the files that the configuration names, and executors get their content: `ClientOptions` is all that a
+client needs, and can be pickled. So it contains secrets, which its repr leaves out.
 """
 
 import logging
@@ -24,27 +24,26 @@ logger = logging.getLogger(__name__)
 
 Setting = str | int | float | bool
 OnError = Callable[[KafkaError], None]
-_NO_GROUP = "not-used"  # librdkafka makes no consumer without a name
+_NO_GROUP = "not-used"  # librdkafka requires a group.id for a consumer
 
-# What raw settings may change.
+# Defaults that raw settings may change.
 _READING: dict[str, Setting] = {
-    # As far as its writer is concerned, the records of an aborted transaction were never sent.
+    # For its producer, the records of an aborted transaction were never sent.
     "isolation.level": "read_committed",
-    # A full queue is looked at again after this time. With the default of a second, a fast reader waits most of it.
+    # The client checks a full queue again after this time. With the default of 1 s, a fast reader mostly waits.
     "fetch.queue.backoff.ms": 5,
-    # A client for each task: this much of its memory is records that were fetched and not yet read. Twice as much is no
-    # faster.
+    # Memory of each task's client for fetched, unread records. Twice as much is no faster.
     "queued.max.messages.kbytes": 16 * 1024,
     "queued.min.messages": 100_000,
-    # The end of a partition is reported after a fetch that found nothing, and the next range is fetched when that one
-    # has ended: 200 small ranges take 2.6 s with 10 ms, 0.4 s with 1. With 0 the client would fetch without a pause.
+    # The end of a partition is reported after an empty fetch, and only then the next range is fetched: 200 small ranges
+    # take 2.6 s with 10 ms, 0.4 s with 1 ms. With 0 the client would fetch without a pause.
     "fetch.wait.max.ms": 1,
 }
-# What they may not: `config.sink.kafka` refuses them.
+# Settings that raw settings may not change: `config.sink.kafka` refuses them.
 _ALWAYS: dict[str, Setting] = {
     "enable.auto.commit": False,
     "enable.auto.offset.store": False,
-    # An offset that Kafka does not have is an error, and never another place to read on.
+    # A missing offset is an error: the client must never continue at another offset.
     "auto.offset.reset": "error",
     "enable.partition.eof": True,
 }
@@ -52,9 +51,9 @@ _ALWAYS: dict[str, Setting] = {
 
 @dataclass(frozen=True, slots=True)
 class ClientOptions:
-    """How a client is made. Two with the same settings are equal, so that a client may be kept for the next task."""
+    """The options of a client. Equal settings make equal options, so that a client can be kept for the next task."""
 
-    settings: tuple[tuple[str, Setting], ...] = field(repr=False)  # librdkafka's, with texts in place of files
+    settings: tuple[tuple[str, Setting], ...] = field(repr=False)  # librdkafka's, with the content of files
     servers: str
     group: str = _NO_GROUP
     aws: AwsMskIamConfig | None = None
@@ -66,7 +65,7 @@ class ClientOptions:
 
 
 def client_options(kafka: KafkaSource) -> ClientOptions:
-    """Return the options, with what is in the files of TLS now. Raises SinkError for files that cannot be used."""
+    """Return the options, with the current content of the TLS files. Raises SinkError for unusable files."""
     return _options(kafka, Security(kafka))
 
 
@@ -83,9 +82,9 @@ def _options(kafka: KafkaSource, security: Security) -> ClientOptions:
 
 
 def latest(kafka: KafkaSource, clock: Clock = time) -> Callable[[], ClientOptions]:
-    """Return a function that returns the options, read again after certificates were renewed; while those cannot be
-    used, it returns the ones before. Raises SinkError for raw settings of no use, and if the files cannot be used now;
-    logs which certificates expire soon."""
+    """Return a function that returns the options, and reads them again after certificates were renewed; it returns the
+    previous options while the new ones are unusable. Raises SinkError for raw settings without effect, and for unusable
+    files; logs which certificates expire soon."""
     _check_raw(kafka)
     security = Security(kafka)
     current = _options(kafka, security)
@@ -109,15 +108,15 @@ def _check_raw(kafka: KafkaSource) -> None:
     try:
         ignored = unused(Consumer, {"group.id": _NO_GROUP, **kafka.librdkafka}) if kafka.librdkafka else []
     except KafkaException:
-        return  # refused with the other settings, on which it may depend, when the first client is made
+        return  # may depend on the other settings: the first client refuses it
     if ignored:
         raise SinkError("\n".join(f"kafka.librdkafka: {text}: remove it" for text in ignored))
 
 
 def consumer(options: ClientOptions, on_error: OnError = lambda error: None) -> Consumer:
-    """Return a consumer to which partitions are assigned, each with its offset. It joins no group and commits nothing;
-    an offset that Kafka does not have is an error (_AUTO_OFFSET_RESET), and each end of a partition is reported
-    (_PARTITION_EOF). `on_error` is called within `poll` and `consume`. Raises SinkError."""
+    """Return a consumer for assigned partitions and offsets. It joins no group and commits nothing; a missing offset is
+    an error (_AUTO_OFFSET_RESET), and the end of a partition is reported (_PARTITION_EOF). `on_error` is called within
+    `poll` and `consume`. Raises SinkError."""
     settings = {"group.id": options.group, **_READING, **dict(options.settings), **_ALWAYS}
     made: Consumer = _client(Consumer, options, settings, on_error)
     return made

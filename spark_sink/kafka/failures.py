@@ -1,4 +1,4 @@
-"""Errors of Kafka's client, in words for the person who reads the last line; translated once, by a table."""
+"""Translates errors of the Kafka client into plain words, by a table."""
 
 import re
 
@@ -6,7 +6,7 @@ from confluent_kafka import KafkaError
 
 from log_shipper.spark_sink.errors import SinkError
 
-# The name and text of an error -> what it means. The first match counts, so the specific ones come first.
+# A pattern of an error's name and text -> its meaning. The first match counts, so specific patterns come first.
 MEANINGS: tuple[tuple[str, str], ...] = (
     (
         r"_AUTO_OFFSET_RESET|OFFSET_OUT_OF_RANGE",
@@ -65,17 +65,17 @@ MEANINGS: tuple[tuple[str, str], ...] = (
         "Kafka is not responding, or its listener has another security protocol (TLS, SASL)",
     ),
 )
-# Reasons for which no broker answers, and which time alone does not mend. The others may be a broker that restarts.
+# Errors that a retry does not fix. Others may come from a broker that restarts.
 CERTAIN = frozenset(
     {KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError.SASL_AUTHENTICATION_FAILED, KafkaError._RESOLVE}
 )
 NO_ANSWER = frozenset({KafkaError._TIMED_OUT, KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN})
-# A client that asks about offsets by what it knows of a partition's leader is answered so until it forgets that, for
-# minutes perhaps after a broker was killed.
+# A client with an outdated leader of a partition gets these errors until its metadata expires, perhaps for minutes
+# after a broker was killed.
 LEADER_MOVED = frozenset(
     {KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.FENCED_LEADER_EPOCH, KafkaError.UNKNOWN_LEADER_EPOCH}
 )
-# A cluster whose brokers start, or take over from each other, answers so for a while.
+# Errors of a cluster while brokers start, or take over from each other.
 TEMPORARY = (
     NO_ANSWER
     | LEADER_MOVED
@@ -84,7 +84,7 @@ TEMPORARY = (
         KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
         KafkaError.COORDINATOR_NOT_AVAILABLE,
         KafkaError.LEADER_NOT_AVAILABLE,
-        KafkaError._NOENT,  # the client itself, of partitions none of which has a leader
+        KafkaError._NOENT,  # the client itself, if none of the partitions has a leader
         KafkaError.OFFSET_NOT_AVAILABLE,
         KafkaError.BROKER_NOT_AVAILABLE,
         KafkaError.REPLICA_NOT_AVAILABLE,
@@ -95,13 +95,12 @@ TEMPORARY = (
 
 
 def is_certain(error: KafkaError) -> bool:
-    """Return True if waiting does not help. Where a provider gives no token, the one before may still be good."""
+    """Return True if waiting does not help. If a provider gives no token, the previous one may still be valid."""
     return error.code() in CERTAIN and "token" not in error.str()
 
 
 def translate(error: KafkaError, doing: str) -> SinkError:
-    """Return an error with `doing` ("cannot read from Kafka at b:9092"), the meaning of the client's error and its
-    text."""
+    """Return an error with `doing` ("cannot read from Kafka at b:9092"), and the meaning and text of `error`."""
     known = f"{error.name()}: {error.str()}"
     meaning = next((words for pattern, words in MEANINGS if re.search(pattern, known)), "")
     return SinkError(": ".join(part for part in (doing, meaning, error.str()) if part))

@@ -1,7 +1,7 @@
-"""The monitoring group: offsets that are committed so that Kafka's ordinary tools show the sink's lag.
+"""The monitoring group: the sink commits offsets only so that Kafka's tools show its lag.
 
-The sink never reads them (its checkpoint and its marks are the truth), so a commit may fail, and must not delay a
-batch: it is started after one batch and checked after the next.
+The sink never reads them (it resumes from checkpoint and marks), so a commit may fail, and must not delay a batch: it
+starts after one batch and is checked after the next.
 """
 
 from collections.abc import Callable
@@ -17,14 +17,14 @@ class Committer(Protocol):
     """Commits offsets of a consumer group. `Admin` is the implementation."""
 
     def commit(self, group: str, offsets: Offsets) -> Callable[[bool], bool]:
-        """Start a commit and return at once. The function that is returned returns True when the commit is done; called
-        with True it waits for that. Both raise SinkError."""
+        """Start a commit and return at once. The returned function returns True if the commit is done; called with
+        True, it waits for that. Both raise SinkError."""
         ...
 
 
 class MonitoringGroup:
-    """Commits the ends of the last batch. Used by one thread at a time. Raises nothing when Kafka fails; the first
-    failure in a row is logged."""
+    """Commits the ends of the last batch. Used by one thread at a time. Errors of Kafka are not raised; the first one
+    in a row is logged."""
 
     def __init__(
         self, committer: Committer, name: str, warn: Callable[[str], None], failed: Callable[[], None] = lambda: None
@@ -36,27 +36,27 @@ class MonitoringGroup:
         self._count = failed
         self._failed = False
         self._pending: Callable[[bool], bool] | None = None
-        self._wanted: Offsets = {}
-        self._given: dict[Partition, int] = {}  # was committed, and Kafka has not refused it
+        self._ends: Offsets = {}
+        self._sent: dict[Partition, int] = {}  # committed, and not refused by Kafka
 
     def commit(self, ends: Offsets) -> None:
-        """Commit the `ends` of all partitions; while the previous commit is pending, only note them. Without a name of
-        the group, do nothing."""
-        self._wanted = ends
+        """Commit the `ends` of all partitions; while the previous commit is pending, only note them. Does nothing if
+        the group has no name."""
+        self._ends = ends
         if self._name and self._settled(wait=False):
             self._begin_commit()
 
     def close(self) -> None:
-        """Commit the last ends, and wait for that as long as the committer waits for an answer."""
+        """Commit the last ends, and wait for the result as long as the committer does."""
         if self._name and self._settled(wait=True):
             self._begin_commit()
             self._settled(wait=True)
 
     def _begin_commit(self) -> None:
-        changed = {partition: end for partition, end in self._wanted.items() if self._given.get(partition) != end}
+        changed = {partition: end for partition, end in self._ends.items() if self._sent.get(partition) != end}
         if changed:
             self._pending = self._try(lambda: self._committer.commit(self._name, changed))
-            self._given |= changed if self._pending else {}
+            self._sent |= changed if self._pending else {}
 
     def _settled(self, wait: bool) -> bool:
         pending = self._pending
@@ -71,7 +71,7 @@ class MonitoringGroup:
         return True
 
     def _try(self, action: Callable[[], Answer]) -> Answer | None:
-        """Return None where it failed."""
+        """Return the result, None after an error."""
         try:
             return action()
         except SinkError as error:
@@ -79,5 +79,5 @@ class MonitoringGroup:
             if not self._failed:
                 self._warn(f"{error}; rows still land, but tools that show this group's lag show an outdated one")
             self._failed = True
-            self._given.clear()
+            self._sent.clear()
             return None

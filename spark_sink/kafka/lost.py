@@ -1,7 +1,7 @@
-"""Records that Kafka deleted before they were read: retention, or a `kafka-delete-records`.
+"""Records that Kafka deleted before they were read, by retention or `kafka-delete-records`.
 
-A gap alone proves nothing: the markers of transactions, and records of aborted ones, leave gaps in every topic that has
-them. So offsets are lost only where a reader asked for one that Kafka did not have any more.
+A gap alone proves nothing: transaction markers and records of aborted transactions leave gaps in a topic. So offsets
+count as lost only if Kafka refused a read because they no longer exist.
 """
 
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, order=True)
 class LostRange:
-    """A range of offsets that are missing: `first`, `last`, and all between them."""
+    """A range of missing offsets, from `first` to `last` inclusive."""
 
     topic: str
     partition: int

@@ -1,4 +1,4 @@
-"""Ranges of offsets, and how those of a batch are shared out to the tasks that read them."""
+"""Ranges of offsets, and the shares of a batch's tasks in them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from log_shipper.spark_sink.kafka.offsets import Offsets, Partition
 
 @dataclass(frozen=True, slots=True)
 class OffsetRange:
-    """Offsets of one partition: `start`, and all from there to before `end`. It need not have a record for each."""
+    """Offsets of one partition, from `start` up to but not including `end`. Some may have no record."""
 
     topic: str
     partition: int
@@ -27,8 +27,8 @@ class OffsetRange:
 
 
 def ranges_between(starts: Offsets, ends: Offsets) -> list[OffsetRange]:
-    """Return a range for each partition that has offsets in between, in order of topic and partition. One without a
-    start begins at 0; so does one that ends before its start: its topic was re-created."""
+    """Return a range for each partition with offsets in between, in order of topic and partition. A partition without a
+    start begins at 0; so does one whose end is before its start: its topic was re-created."""
     ranges = []
     for partition, end in sorted(ends.items()):
         start = starts.get(partition, 0)
@@ -36,11 +36,11 @@ def ranges_between(starts: Offsets, ends: Offsets) -> list[OffsetRange]:
     return [offsets for offsets in ranges if len(offsets)]
 
 
-def split_into_shares(ranges: list[OffsetRange], most: int, least: int) -> list[list[OffsetRange]]:
-    """Return the ranges in at most `most` shares of equal size, cut where a share is full; fewer, where one would have
-    less than `least` offsets."""
+def split_into_shares(ranges: list[OffsetRange], max_shares: int, min_offsets: int) -> list[list[OffsetRange]]:
+    """Return the ranges in shares of equal size, split where a share is full; as many as `max_shares` and `min_offsets`
+    per share allow."""
     total = sum(map(len, ranges))
-    count = max(1, min(most, total // max(1, least)))
+    count = max(1, min(max_shares, total // max(1, min_offsets)))
     made: list[list[OffsetRange]] = [[] for _ in range(count)]
     done = 0
     for offsets in ranges:
@@ -51,7 +51,7 @@ def split_into_shares(ranges: list[OffsetRange], most: int, least: int) -> list[
 
 
 def _cut(offsets: OffsetRange, before: int, total: int, count: int) -> Iterator[tuple[int, OffsetRange]]:
-    """Yield the pieces of a range with the number of their share. `before`: offsets of the ranges in front of it."""
+    """Yield the pieces of a range with the numbers of their shares. `before`: number of offsets in earlier ranges."""
     start = offsets.start
     while start < offsets.end:
         number = (before + start - offsets.start) * count // total

@@ -1,7 +1,4 @@
-"""Offsets by partition, as the sink has them and as Spark writes them: {"logs": {"0": 123, "1": 45}}.
-
-An end is exclusive everywhere: the first offset that does not belong.
-"""
+"""Offsets by partition, in the sink's form and in Spark's: {"logs": {"0": 123, "1": 45}}. Ends are always exclusive."""
 
 import json
 from collections.abc import Collection, Mapping
@@ -14,7 +11,7 @@ Partition = tuple[str, int]  # topic, number
 Offsets = Mapping[Partition, int]
 NO_OFFSETS: Offsets = MappingProxyType({})
 
-# What stands for an offset in `start_offsets`, as in Spark's options.
+# Special offsets in `start_offsets`, as in Spark's options.
 EARLIEST = -2
 LATEST = -1
 
@@ -31,16 +28,16 @@ class BrokerOffsets(Protocol):
         ...
 
     def at_timestamp(self, partitions: Collection[Partition], milliseconds: int) -> Mapping[Partition, int]:
-        """Return the first offset of that time (ms of the epoch) or later; a partition without one is left out."""
+        """Return the first offset at or after that time (ms of the epoch); a partition without one is left out."""
         ...
 
     def committed(self, group: str) -> Mapping[Partition, int]:
-        """Return the offsets that the group has committed, of whatever topics."""
+        """Return the committed offsets of the group, of all topics."""
         ...
 
 
 def to_json(offsets: Offsets) -> str:
-    """Return the offsets as Spark's options take them."""
+    """Return the offsets in the form of Spark's options."""
     topics: dict[str, dict[str, int]] = {}
     for (topic, number), offset in sorted(offsets.items()):
         topics.setdefault(topic, {})[str(number)] = offset
@@ -48,8 +45,8 @@ def to_json(offsets: Offsets) -> str:
 
 
 def from_json(text: str | None) -> dict[Partition, int]:
-    """Return the offsets of Spark's JSON. Empty for None and for `null`, which Spark reports before it knows the
-    offsets and PySpark's listener turns into "None"."""
+    """Return the offsets of Spark's JSON. Empty for None and `null`: Spark reports `null` before it knows the offsets,
+    and PySpark's listener turns that into "None"."""
     topics = {} if text in (None, "", "None") else json.loads(text or "") or {}
     return flat(
         {topic: {int(number): int(offset) for number, offset in numbers.items()} for topic, numbers in topics.items()}
@@ -57,12 +54,12 @@ def from_json(text: str | None) -> dict[Partition, int]:
 
 
 def flat(topics: Mapping[str, Mapping[int, int]]) -> dict[Partition, int]:
-    """Return the offsets of a configuration, which has them by topic and number."""
+    """Return offsets that the configuration has by topic and partition number."""
     return {(topic, number): offset for topic, numbers in topics.items() for number, offset in numbers.items()}
 
 
 def assigned(partitions: Collection[Partition]) -> str:
-    """Return the partitions as Spark's option `assign` takes them: {"logs": [0, 1]}."""
+    """Return the partitions in the form of Spark's option `assign`: {"logs": [0, 1]}."""
     topics: dict[str, list[int]] = {}
     for topic, number in sorted(partitions):
         topics.setdefault(topic, []).append(number)
@@ -70,10 +67,10 @@ def assigned(partitions: Collection[Partition]) -> str:
 
 
 def lag(landed: Offsets, latest: Offsets, earliest: Offsets | None = None) -> dict[Partition, int]:
-    """Return how many offsets have not landed yet, by partition. One of which nothing has landed begins at its earliest
-    record.
+    """Return the number of offsets that have not landed, by partition. A partition without landed records counts from
+    its earliest record.
 
-    Offsets, not records: the markers of transactions count too, as they do for Kafka's own tools.
+    Offsets, not records: transaction markers count too, as in Kafka's own tools.
     """
     starts = earliest or {}
     return {
@@ -81,6 +78,6 @@ def lag(landed: Offsets, latest: Offsets, earliest: Offsets | None = None) -> di
     }
 
 
-def describe_partitions(partitions: Collection[Partition], most: int = 5) -> str:
+def describe_partitions(partitions: Collection[Partition], max_shown: int = 5) -> str:
     """Return the partitions for a message: "logs/0, logs/1 and 7 more"."""
-    return enumerated((f"{topic}/{number}" for topic, number in sorted(partitions)), most)
+    return enumerated((f"{topic}/{number}" for topic, number in sorted(partitions)), max_shown)

@@ -1,8 +1,8 @@
-"""The source of the query: it plans where batches end, and reads nothing.
+"""The source of the query: it plans where micro-batches end, and yields no rows.
 
-Spark schedules the batches, writes their ends to its checkpoint before they run, and repeats a batch that was not
-completed. What lies between the ends is read by the tasks of the landing, so this source has no rows. It runs in a
-Python process of its own, which Spark starts with the query.
+Spark schedules the batches, writes their ends to its checkpoint before they run, and retries a batch that was not
+completed. The landing tasks read the records between the ends. The source runs in a separate Python process, which
+Spark starts with the query.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,8 +18,8 @@ Topics = dict[str, dict[str, int]]
 
 
 class OffsetSource(DataSource):
-    """A source whose batches end where the planner says. Subclasses have `new_planner`, which Spark pickles with the
-    class: options of a source would be shown in its plans."""
+    """A source whose batches end where the planner says. Subclasses define `new_planner`, which Spark pickles with the
+    class: options of a source would appear in query plans."""
 
     new_planner: ClassVar[Callable[[], Planner]]
 
@@ -35,19 +35,19 @@ class OffsetSource(DataSource):
 
 
 class OffsetReader(DataSourceStreamReader):
-    """Spark's interface to the planner. Offsets are Spark's as it writes them: equal ones must be equal texts."""
+    """Spark's interface to the planner. Spark compares offsets as text, so equal ones must be equal texts."""
 
     def __init__(self, planner: Planner) -> None:
         self._planner = planner
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the planner here: for each batch Spark sends the reader to where its rows would be read."""
+        """Drop the planner: for each batch Spark pickles the reader for the tasks, which need no planner."""
         return {}
 
     def initialOffset(self) -> Topics:
         return as_topics(self._planner.planned)
 
-    # As of Spark 4.2 with a start and a limit; it calls one that has neither as before.
+    # Since Spark 4.2 it has a start and a limit; Spark still calls a method without them.
     def latestOffset(self) -> Topics:  # type: ignore[override, unused-ignore]
         return as_topics(self._planner.next_ends())
 
@@ -67,8 +67,7 @@ def as_topics(offsets: Offsets) -> Topics:
 
 
 def stream(spark: SparkSession, new_planner: Callable[[], Planner]) -> DataFrame:
-    """Return the stream of the batches that the planner plans. `new_planner` is pickled, and called in the process of
-    the source."""
+    """Return the stream of the planner's batches. `new_planner` is pickled, and called in the source's process."""
     source = type("PlannedOffsets", (OffsetSource,), {"new_planner": staticmethod(new_planner)})
     spark.dataSource.register(source)
     return spark.readStream.format(OffsetSource.name()).load()

@@ -1,10 +1,9 @@
 """Reads ranges of offsets from Kafka: the part of a batch that one task lands.
 
-A range ends where its offsets end, whether or not there is a record for each: the markers of transactions, records of
-aborted ones and what compaction removed leave gaps. The consumer reports the end of a partition (for readers of
-committed records: the last stable offset), which is at or behind the end of every range that was planned. So an end
-before that of the range is a broker that is about to catch up with the one that led the partition before it, or a
-topic that was cut or re-created: it is waited for, and then refused.
+Not every offset of a range has a record: transaction markers, records of aborted transactions and compaction leave
+gaps. The consumer reports the end of a partition (for readers of committed records: the last stable offset), which is
+at or after the end of every planned range. If it is before that, either a new leader is still catching up, or the topic
+was truncated or re-created: the reader waits, and then raises an error.
 """
 
 import time
@@ -18,11 +17,11 @@ from log_shipper.spark_sink.kafka.failures import translate
 from log_shipper.spark_sink.kafka.lost import LostRange
 from log_shipper.spark_sink.kafka.offset_ranges import OffsetRange
 
-RECORDS = 10_000  # that one call returns at most
-# For all that a call asks for: it waits this long where the end of a range has gaps, as after each transaction.
+RECORDS = 10_000  # maximum per call
+# A call waits this long for all its records if a range ends with a gap, as after each transaction.
 WAIT_SECONDS = 0.05
-PATIENCE_SECONDS = 60.0  # without a record, and without the end
-DOUBT_SECONDS = 3.0  # without either, before the topic is looked for, and between two such looks
+PATIENCE_SECONDS = 60.0  # without a record or the end of the partition
+DOUBT_SECONDS = 3.0  # without either, before the first check that the topic exists, and between checks
 
 _UNKNOWN = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION)
 _WAY_OUT = (
@@ -33,9 +32,9 @@ _WAY_OUT = (
 
 @dataclass(slots=True)
 class RangeReader:
-    """Reads one range after the other by one consumer, which must have `enable.partition.eof`, and `error` as its
-    `auto.offset.reset`. `may_lose`: offsets that Kafka does not have any more are skipped and noted in `lost`, else
-    they are an error."""
+    """Reads one range after the other with one consumer, which must have `enable.partition.eof`, and `error` as its
+    `auto.offset.reset`. `may_lose`: offsets that Kafka has deleted are skipped and noted in `lost`, else they are an
+    error."""
 
     consumer: Consumer
     may_lose: bool = False
@@ -43,9 +42,9 @@ class RangeReader:
     clock: Callable[[], float] = time.monotonic
     lost: list[LostRange] = field(default_factory=list, init=False)
     _next: int = field(default=0, init=False)  # the next offset to be read
-    _last_answer: float = field(default=0.0, init=False)  # when something came last
-    _last_look: float = field(default=0.0, init=False)  # when the topic was looked for last
-    _ended_at: int | None = field(default=None, init=False)  # where Kafka said that the partition ends
+    _last_answer: float = field(default=0.0, init=False)  # time of the last record or event
+    _last_look: float = field(default=0.0, init=False)  # time of the last check that the topic exists
+    _ended_at: int | None = field(default=None, init=False)  # the end of the partition that Kafka has reported
 
     def read(self, offsets: OffsetRange) -> Iterator[list[Message]]:
         """Yield the records of the range, in order. Blocks. Raises SinkError."""
@@ -94,7 +93,7 @@ class RangeReader:
                 raise translate(error, f"cannot read {offsets}")
 
     def _first_left(self, offsets: OffsetRange) -> int:
-        """Return the first offset of the range that Kafka still has, the end of the range if it has none of it."""
+        """Return the first offset of the range that Kafka still has, the range's end if there is none."""
         try:
             first, end = self.consumer.get_watermark_offsets(TopicPartition(*offsets.place), timeout=self.patience)
         except KafkaException as error:
@@ -111,7 +110,7 @@ class RangeReader:
         self._next = until
 
     def _doubt(self, offsets: OffsetRange) -> None:
-        """Look whether there is anything to wait for. A consumer reports a missing topic late, or not at all."""
+        """Check if waiting makes sense: a consumer reports a missing topic late, or not at all."""
         now = self.clock()
         if self._ended_at is None and now - max(self._last_answer, self._last_look) > DOUBT_SECONDS:
             self._last_look = now
@@ -121,7 +120,7 @@ class RangeReader:
             raise self._silence(offsets)
 
     def _exists(self, offsets: OffsetRange) -> bool:
-        """Return True if Kafka has the partition, or does not answer."""
+        """Return True if Kafka has the partition, or is not responding."""
         try:
             topic = self.consumer.list_topics(offsets.topic, timeout=DOUBT_SECONDS).topics[offsets.topic]
         except KafkaException:
@@ -144,26 +143,26 @@ class RangeReader:
 
 
 class _Deleted(Exception):
-    """Raised where Kafka does not have the offset that the reading is to begin at."""
+    """Raised if Kafka has deleted the next offset to read."""
 
 
 class _Missing(Exception):
-    """Raised where Kafka does not have the topic any more, and its records may be lost."""
+    """Raised if the topic was deleted, and lost records are allowed."""
 
 
 def _offset(message: Message) -> int:
     offset = message.offset()
-    assert offset is not None  # a record has one, and the end of a partition
+    assert offset is not None  # set for records and for the end of a partition
     return offset
 
 
 def _passes(error: KafkaError) -> bool:
-    """Return True for an error after which the client goes on by itself."""
+    """Return True for an error from which the client recovers by itself."""
     return bool(error.retriable()) or error.code() in (
         KafkaError._ALL_BROKERS_DOWN,
         KafkaError._TRANSPORT,
         KafkaError._RESOLVE,
         KafkaError._MAX_POLL_EXCEEDED,
-        # Of the group nothing is wanted: the partitions are assigned, and nothing is committed.
+        # The group is not used: partitions are assigned, and no offsets committed.
         KafkaError.GROUP_AUTHORIZATION_FAILED,
     )

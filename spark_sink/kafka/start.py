@@ -1,9 +1,8 @@
-"""The start of a new checkpoint, by the option `start`. One that is not new resumes, and nothing here is used.
+"""The start of a new checkpoint, by the option `start`. An existing checkpoint resumes without this module.
 
-Given offsets (`offsets`, a group's, a table's) are compared with those of the broker. Below its first one, records that
-are wanted have been deleted; above its last one, the topic is not the one that the offsets were taken from. Both are
-refused. With `lost_offsets: continue` the first is not: the missing records are skipped, and the landing records which
-offsets they had (`lost`).
+Given offsets (`offsets`, a group's, a table's) are compared with the broker's. If one is below the first offset,
+records have been deleted: Refused, except with `lost_offsets: continue`, which skips the missing records and records
+their offsets (`lost`). If one is above the end, it comes from another topic, or the topic was re-created: Refused.
 """
 
 from collections.abc import Collection
@@ -25,7 +24,7 @@ from log_shipper.spark_sink.options.model import SinkConfig
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The start of the query: where each partition begins that is there by then. `notes`: for the log."""
+    """The start offsets of all existing partitions. `notes`: for the log."""
 
     offsets: Offsets
     notes: tuple[str, ...] = ()
@@ -36,8 +35,7 @@ def resolve(
 ) -> Start:
     """Return where a new checkpoint begins, by the option `start`. Raises Refused.
 
-    `partitions`: those that will be read (`topics.present`). `ends`: the next offset to land of each, for `start:
-    table`.
+    `partitions`: to read (`topics.present`). `ends`: the next offset to land of each, for `start: table`.
     """
     match config.start:
         case "timestamp":
@@ -57,7 +55,7 @@ def resolve(
 
 def _from_timestamp(config: SinkConfig, broker: BrokerOffsets, partitions: Collection[Partition]) -> Start:
     assert config.start_timestamp is not None  # the configuration's own check
-    # The ends first: a record that arrives between the two questions is then found by the second.
+    # The ends first: then the second request finds a record that arrives in between.
     latest = broker.latest(partitions)
     by_time = broker.at_timestamp(partitions, round(config.start_timestamp.timestamp() * 1000))
     later = set(partitions) - set(by_time)
@@ -81,19 +79,18 @@ def _from_group(config: SinkConfig, broker: BrokerOffsets, partitions: Collectio
 def _from_offsets(
     config: SinkConfig, broker: BrokerOffsets, partitions: Collection[Partition], given: Offsets, by: str
 ) -> Start:
-    wanted = {partition: offset for partition, offset in given.items() if partition in partitions}
+    starts = {partition: offset for partition, offset in given.items() if partition in partitions}
     _check_unknown(config, partitions, given, by)
-    _check_range(config, broker, wanted, by)
-    unnamed = set(partitions) - set(wanted)
+    _check_range(config, broker, starts, by)
+    unnamed = set(partitions) - set(starts)
     note = f"{by} has no offset for {describe_partitions(unnamed)}; reading from its first record" if unnamed else ""
-    latest = broker.latest([partition for partition, offset in wanted.items() if offset == LATEST])
-    first = broker.earliest([partition for partition in partitions if wanted.get(partition, EARLIEST) == EARLIEST])
-    return Start({**_known(wanted), **latest, **first}, (note,) if note else ())
+    latest = broker.latest([partition for partition, offset in starts.items() if offset == LATEST])
+    first = broker.earliest([partition for partition in partitions if starts.get(partition, EARLIEST) == EARLIEST])
+    return Start({**_known(starts), **latest, **first}, (note,) if note else ())
 
 
 def _check_unknown(config: SinkConfig, partitions: Collection[Partition], given: Offsets, by: str) -> None:
-    """Raise Refused where the configuration lists a partition that is not read. A group or a table may name topics that
-    are not read here."""
+    """Raise Refused if the configuration lists a partition that is not read; a group or a table may do so."""
     if config.start == "offsets" and (unknown := set(given) - set(partitions)):
         raise Refused(
             f"{by} has offsets for {describe_partitions(unknown)}: not found in Kafka, or not selected under "
@@ -101,19 +98,19 @@ def _check_unknown(config: SinkConfig, partitions: Collection[Partition], given:
         )
 
 
-def _check_range(config: SinkConfig, broker: BrokerOffsets, wanted: Offsets, by: str) -> None:
-    wanted = _known(wanted)
-    earliest, latest = broker.earliest(wanted), broker.latest(wanted)
-    deleted = [partition for partition, offset in wanted.items() if offset < earliest[partition]]
+def _check_range(config: SinkConfig, broker: BrokerOffsets, starts: Offsets, by: str) -> None:
+    starts = _known(starts)
+    earliest, latest = broker.earliest(starts), broker.latest(starts)
+    deleted = [partition for partition, offset in starts.items() if offset < earliest[partition]]
     if deleted and config.lost_offsets == "fail":
         raise Refused(
-            f"{by} starts at records that Kafka has deleted: {_described(deleted, wanted, earliest, latest)}. To "
+            f"{by} starts at records that Kafka has deleted: {_described(deleted, starts, earliest, latest)}. To "
             "start at the first available records, set lost_offsets: continue, which records the missing offsets in "
             "the dead-letter table"
         )
-    if ahead := [partition for partition, offset in wanted.items() if offset > latest[partition]]:
+    if ahead := [partition for partition, offset in starts.items() if offset > latest[partition]]:
         raise Refused(
-            f"{by} starts beyond the end: {_described(ahead, wanted, earliest, latest)}. The topic was re-created, or "
+            f"{by} starts beyond the end: {_described(ahead, starts, earliest, latest)}. The topic was re-created, or "
             "these offsets belong to another topic; "
             + (
                 "spark-sink repair --from-kafka lands the missing records"
@@ -124,13 +121,13 @@ def _check_range(config: SinkConfig, broker: BrokerOffsets, wanted: Offsets, by:
 
 
 def _known(offsets: Offsets) -> Offsets:
-    """Return the offsets without those that stand for the first (-2) and the end (-1)."""
+    """Return the offsets without the special ones (EARLIEST, LATEST)."""
     return {partition: offset for partition, offset in offsets.items() if offset >= 0}
 
 
-def _described(which: list[Partition], wanted: Offsets, earliest: Offsets, latest: Offsets) -> str:
+def _described(which: list[Partition], starts: Offsets, earliest: Offsets, latest: Offsets) -> str:
     return "; ".join(
-        f"topic {topic}, partition {number}: wanted {wanted[topic, number]}, "
+        f"topic {topic}, partition {number}: wanted {starts[topic, number]}, "
         f"available {earliest[topic, number]} to {latest[topic, number]}"
         for topic, number in sorted(which)[:5]
     ) + (f" and {len(which) - 5} more" if len(which) > 5 else "")

@@ -1,7 +1,7 @@
-"""The topics that the configuration names, by a list, a pattern or partitions, and those of them that exist.
+"""The configured topics (by a list, a pattern or partitions), and which of them exist.
 
-Spark's source fails at once on a topic that does not exist. But a topic is often created by the first record, and the
-order in which the parts of a pipeline are started should not matter: so the job waits for it, and logs that.
+Spark's source fails at once on a missing topic. But a topic is often created by its first record, and the parts of a
+pipeline may start in any order: so the job waits for the topic, and logs that.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -22,27 +22,27 @@ class TopicDirectory(Protocol):
 
 
 def describe(kafka: KafkaSource) -> str:
-    """Return the topics or partitions that are read, for a message."""
+    """Return the configured topics or partitions, for a message."""
     return f"partitions {describe_partitions(_configured_partitions(kafka))}" if kafka.partitions else kafka.described
 
 
 def topics(kafka: KafkaSource, directory: TopicDirectory) -> set[str]:
-    """Return the topics that exist now."""
+    """Return the configured topics that exist."""
     if kafka.topics_pattern:
         return directory.topics_matching(kafka.topics_pattern)
     return set(kafka.topic_names) & directory.topic_names()
 
 
 def present(kafka: KafkaSource, directory: TopicDirectory) -> set[Partition]:
-    """Return the partitions that exist now, of those that are wanted."""
+    """Return the configured partitions that exist."""
     existing = directory.partitions(topics(kafka, directory))
     return existing & _configured_partitions(kafka) if kafka.partitions else existing
 
 
 def missing(kafka: KafkaSource, directory: TopicDirectory, deleted: Collection[str] = ()) -> list[str]:
-    """Return the topics and partitions that the job has to wait for, for a message; empty when it can start.
+    """Return the topics and partitions to wait for, for a message; empty when the job can start.
 
-    `deleted`: topics that are not waited for.
+    `deleted`: topics to ignore.
     """
     if kafka.topics_pattern:
         return [] if deleted or topics(kafka, directory) else [f"a topic that matches {kafka.topics_pattern!r}"]
@@ -54,8 +54,8 @@ def missing(kafka: KafkaSource, directory: TopicDirectory, deleted: Collection[s
 
 
 def wait_for(missing: Callable[[], Sequence[str]], log: Callable[[str], None], pause: Callable[[], bool]) -> bool:
-    """Return True when nothing is missing, False as soon as `pause` returns True: it spends the time between two looks,
-    and reports that the job is to stop."""
+    """Return True once nothing is missing, False if `pause` returns True. `pause`: waits before the next check; returns
+    True if the job must stop."""
     logged: Sequence[str] = ()
     while now := missing():
         if now != logged:

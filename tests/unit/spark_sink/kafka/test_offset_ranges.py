@@ -19,12 +19,12 @@ def test_a_partition_that_ends_before_its_start_was_recreated_and_is_read_from_i
 
 def test_few_offsets_are_one_share() -> None:
     ranges = [OffsetRange("a", 0, 0, 40), OffsetRange("a", 1, 7, 60)]
-    assert split_into_shares(ranges, most=4, least=50) == [ranges]
-    assert split_into_shares([], most=4, least=50) == []
+    assert split_into_shares(ranges, max_shares=4, min_offsets=50) == [ranges]
+    assert split_into_shares([], max_shares=4, min_offsets=50) == []
 
 
 def test_a_large_partition_is_cut_between_the_cores() -> None:
-    assert split_into_shares([OffsetRange("a", 0, 10, 110)], most=2, least=10) == [
+    assert split_into_shares([OffsetRange("a", 0, 10, 110)], max_shares=2, min_offsets=10) == [
         [OffsetRange("a", 0, 10, 60)],
         [OffsetRange("a", 0, 60, 110)],
     ]

@@ -18,7 +18,7 @@ class PlannerLab:
         self.broker = FakeBroker(end={A: 10, B: 20, OTHER: 5}, topic_ids={"logs": "one", "other": "two"})
         self.clock = ManualClock()
         kafka = KafkaSource(hosts=("k:9092",), topics=("logs", "other"), metadata_max_age=30.0)
-        limits = limits or PlanningLimits(most=1000)
+        limits = limits or PlanningLimits(max_offsets=1000)
         self.planner = Planner(kafka, limits, may_lose, self.broker, {A: 4, B: 20}, ids or {}, self.clock.monotonic)
 
     def ends(self) -> dict[tuple[str, int], int]:
@@ -34,7 +34,7 @@ def test_a_batch_ends_where_kafka_ends() -> None:
 
 
 def test_a_batch_has_no_more_than_the_limit_in_proportion_to_what_there_is() -> None:
-    lab = PlannerLab(PlanningLimits(most=200))
+    lab = PlannerLab(PlanningLimits(max_offsets=200))
     lab.broker.end |= {A: 1004, B: 520, OTHER: 2}
     assert lab.ends() == {A: 4 + 133, B: 20 + 66, OTHER: 1}
     for _ in range(50):
@@ -43,7 +43,7 @@ def test_a_batch_has_no_more_than_the_limit_in_proportion_to_what_there_is() -> 
 
 
 def test_a_batch_waits_for_the_least_number_of_records_and_not_for_ever() -> None:
-    lab = PlannerLab(PlanningLimits(most=1000, least=100, longest_wait=60.0))
+    lab = PlannerLab(PlanningLimits(max_offsets=1000, min_offsets=100, max_wait=60.0))
     before = lab.ends()
     lab.clock.advance(59)
     assert lab.ends() == before
@@ -54,7 +54,7 @@ def test_a_batch_waits_for_the_least_number_of_records_and_not_for_ever() -> Non
 
 
 def test_nothing_is_planned_behind_the_end_of_the_run_nor_of_a_partition_without_one() -> None:
-    lab = PlannerLab(PlanningLimits(most=1000, ends={A: 7, B: 3}))
+    lab = PlannerLab(PlanningLimits(max_offsets=1000, ends={A: 7, B: 3}))
     assert lab.ends() == {A: 7, B: 20, OTHER: 0}
     lab.broker.end[A] = 100
     assert lab.ends() == {A: 7, B: 20, OTHER: 0}

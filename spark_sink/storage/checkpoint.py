@@ -1,8 +1,8 @@
 """The checkpoint directory of a query. Spark writes it; the sink only reads it.
 
-`metadata` has the query's id, which never changes. `offsets/N` is written before batch N runs: a line with the format's
-version, one with settings, and one line for each source with the offsets at which the batch ends, {"topic": {"0":
-123}}. `commits/N` is written after the batch.
+`metadata` has the query's id, which never changes. `offsets/N` is written before batch N runs: one line with the
+format's version, one with settings, and one for each source with the end offsets of the batch, {"topic": {"0": 123}}.
+`commits/N` is written after the batch.
 """
 
 import json
@@ -22,8 +22,7 @@ from log_shipper.spark_sink.storage.tables import NO_BATCH
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A directory of any file system that a table may be on. Every method raises SinkError when it cannot read the
-    directory."""
+    """A directory on any file system that supports tables. Methods raise SinkError if they cannot read it."""
 
     path: str
     options: Mapping[str, str] = field(default_factory=dict, repr=False)  # of its object store
@@ -38,11 +37,11 @@ class Checkpoint:
             return str(json.loads(self._text("metadata"))["id"]) if self._exists("metadata") else None
 
     def last_planned(self) -> int:
-        """Return the last batch that was planned, NO_BATCH without one."""
+        """Return the last planned batch, NO_BATCH without one."""
         return self._last("offsets")
 
     def last_committed(self) -> int:
-        """Return the last batch that was completed, NO_BATCH without one."""
+        """Return the last completed batch, NO_BATCH without one."""
         return self._last("commits")
 
     def ends(self, batch: int) -> dict[tuple[str, int], int]:
@@ -55,15 +54,14 @@ class Checkpoint:
         return {(topic, int(number)): end for topic, parts in offsets.items() for number, end in parts.items()}
 
     def resume_offsets(self) -> dict[tuple[str, int], int]:
-        """Return where the last completed batch ends. Where another batch was planned after it, only the partitions
-        that both name: of all others the query will read whatever Kafka has."""
+        """Return where the last completed batch ends. If another batch is planned after it, only for the partitions in
+        both: the query reads all others from Kafka's first record."""
         planned = self.ends(self.last_planned())
         return {partition: end for partition, end in self.ends(self.last_committed()).items() if partition in planned}
 
     def set_aside(self) -> str | None:
-        """Rename the directory, so that a new checkpoint can begin in its place. Returns the new path; None on another
-        store, where directories are not renamed at once. Raises OSError where this one cannot be renamed: it may be a
-        mount point."""
+        """Rename the directory, so that a new checkpoint can take its place. Returns the new path; None on an object
+        store, where a rename is not atomic. Raises OSError if the directory cannot be renamed, like a mount point."""
         if (directory := self.location.directory) is None:
             return None
         aside = next(
@@ -73,7 +71,7 @@ class Checkpoint:
         return str(aside)
 
     def sync(self, batch: int) -> None:
-        """Make what Spark has written by the time it runs this batch survive a power cut, on a local file system."""
+        """Fsync the files that Spark writes before it runs this batch, on a local file system."""
         if (directory := self.location.directory) is None:
             return
         names = ("metadata", f"offsets/{batch}", f"commits/{batch - 1}")

@@ -1,6 +1,6 @@
-"""Writes the commits of a table on a local file system: lines of JSON, as Delta's protocol has them.
+"""Writes commits of a table on a local file system: lines of JSON, by Delta's protocol.
 
-deltalake would list the whole log for each, which has 17,280 files after a day of batches each 5 s, and go through all
+For each commit, deltalake would list the whole log (17,280 files after a day of batches every 5 s), and go through all
 data files.
 """
 
@@ -21,8 +21,8 @@ _APPEND = {"operation": "WRITE", "operationParameters": {"mode": "Append"}, "eng
 def append_actions(
     files: Iterable[DataFile], named: Iterable[TxnId], now: int, info: Mapping[str, object]
 ) -> Iterator[dict[str, object]]:
-    """Yield what a commit says that adds these files. `now`: in milliseconds of the epoch; `info`: more of its
-    `commitInfo`."""
+    """Yield the actions of a commit that adds these files. `now`: in milliseconds of the epoch; `info`: further members
+    of `commitInfo`."""
     yield {"commitInfo": {"timestamp": now, **_APPEND, **info}}
     for txn in named:
         yield {"txn": {"appId": txn.query_id, "version": txn.batch, "lastUpdated": now}}
@@ -40,7 +40,7 @@ def append_actions(
 
 
 def write_commit(table: Path, version: int, actions: Iterable[object]) -> None:
-    """Write a commit under another name, and give it its own. Raises FileExistsError where the version exists."""
+    """Write a commit to a temporary file, and link it to its name. Raises FileExistsError if the version exists."""
     path = table / "_delta_log" / f"{version:020}.json"
     half = path.with_name(f"{path.name}#{uuid4().hex}")
     try:

@@ -1,33 +1,31 @@
-"""Commits data files to a table. No Java takes part.
+"""Commits data files to a table, without Java.
 
-Every commit is a compare-and-swap: it is for the one version that this process has read and examined, and is refused
-where that is not the newest any more. On a local file system `commit_files` writes it, elsewhere deltalake does by a
-conditional put (`max_commit_retries=0`). What is a conflict is decided here:
+Every commit is a compare-and-swap: it follows the version that this process has read and examined, and fails if there
+is a newer one. On a local file system `commit_files` writes it, elsewhere deltalake, by a conditional put
+(`max_commit_retries=0`). Conflicts are decided here:
 
     read the newest version ─► is it writable? has it the batch? ─► commit the next one
              ▲                                                              │
-             └──────── another process was first, or the answer was lost ◄──┘
+             └─── another process committed first, or the answer was lost ◄─┘
 
-- Another process that only wrote, compacted, deleted or vacuumed: the files are new to any version, so they are
-  committed to the next one.
-- One that committed the same batch, or a later one: Refused. Of two jobs with one checkpoint, one fails.
-- One that took the same turn, in a table whose appends are numbered: Refused. What its writer has read is out of date.
-- One that changed what a writer has to know (schema, properties, table features): it is examined again.
-- An error after the commit was written (an object store's answer was lost, and its retry met the first one's file):
-  each commit has an id of its own in its `commitInfo`, and is recognised by it.
-- An error, and no new version: it is written again, FAILURES times at most. A put that timed out and is done late is
-  recognised in the same way, because only one of the two can succeed.
+- Another process only appended, compacted, deleted or vacuumed: retry with the next version, which cannot have these
+  files.
+- It committed the same batch or a later one: Refused. Of two jobs with one checkpoint, one fails.
+- It took the same turn, in a table with numbered appends: Refused. This process has outdated marks.
+- It changed the schema, properties or table features: the table is examined again.
+- An error after the commit was written (an object store's answer was lost, and the client's retry found the file): the
+  commit is recognised by the unique id in its `commitInfo`.
+- An error without a new version: retried at most FAILURES times. A put that timed out and succeeds late is recognised
+  by its id too, because only one of the two can succeed.
 
 On a local file system the data files are durable before the commit is written, and the commit before `append` returns
-(`power_cuts`).
+(`power_cuts`). A process killed during a commit leaves a complete commit or none. It may also leave a file `…json#…` in
+`_delta_log`, which readers ignore.
 
-A process killed within a commit leaves the commit, or none. On a local disk it may also leave a file `…json#…` in
-`_delta_log`, which no reader takes for a commit.
-
-What is new is read commit by commit, and deltalake opens the table only for what needs all of it: for each of its
-commits it lists the whole log on a local file system, and goes through all data files twice. So a commit takes 1 ms of
-CPU, whatever is in the table and its log; by deltalake it would be 48 ms with 20,000 files in the log (a day of batches
-each 5 s), and 400 with 100,000 data files.
+New commits are read one by one, and deltalake opens the table only for operations that need all of it: per commit,
+deltalake lists the whole log on a local file system, and goes through all data files twice. So a commit takes 1 ms of
+CPU, however large table and log are; with deltalake it would be 48 ms with 20,000 files in the log (a day of batches
+every 5 s), and 400 ms with 100,000 data files.
 """
 
 import logging
@@ -55,37 +53,37 @@ from log_shipper.spark_sink.storage.writable import check_writable
 
 logger = logging.getLogger(__name__)
 
-TRIES = 20  # each one was lost to a commit of another process, and those come some milliseconds apart at most
-FAILURES = 3  # deltalake itself does not repeat a put with a condition that was not answered
+TRIES = 20  # attempts that lost to another process, which commits every few milliseconds at most
+FAILURES = 3  # deltalake itself does not retry a conditional put without an answer
 TURNS = "spark-sink turns"  # the txnAppId under which the log has the number of the last numbered append
 CHECKPOINT_INTERVAL = 100  # commits, where the table does not say otherwise (delta.checkpointInterval)
-# The member of commitInfo by which a process knows its own commit. Delta's own `txnId` is not for clients to set.
+# The member of commitInfo by which a process recognises its own commit. Clients must not set Delta's `txnId`.
 COMMIT_ID = "sinkCommit"
 
-# deltalake's own hooks are off: an error in one would look as if the commit had failed, and the clean-up of the log
-# lists all of it for each commit.
+# deltalake's hooks are off: an error in one would look like a failed commit, and the clean-up lists the whole log for
+# each commit.
 NO_HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
 _ERRORS = (DeltaError, OSError)
 
-_FileState = tuple[int | None, int | None]  # its size in bytes and when it was written, None where there is no file
+_FileState = tuple[int | None, int | None]  # size in bytes and time of the last change, None without a file
 
 
 @dataclass(slots=True)
 class CommitLog:
-    """The log of an existing table, as this process has read it last. `table`: see `read_table`. Used by one thread."""
+    """The log of an existing table, as this process last read it. `table`: see `read_table`. Used by one thread."""
 
     location: Location
     table: DeltaTable
-    version: int = field(init=False)  # the newest one that was read
+    version: int = field(init=False)  # the newest version read
     _files: fs.FileSystem = field(init=False)
     _newest: _FileState = field(init=False)  # of the newest commit's file
     _examined: object = field(init=False, default=None)
     _own: int = field(init=False, default=NO_BATCH)  # the version of the last commit of this process
-    _own_id: str = field(init=False, default="")  # the id in it
-    _batches: dict[str, int] = field(init=False, default_factory=dict)  # the last one by query id, as far as is known
+    _own_id: str = field(init=False, default="")  # the id in that commit
+    _batches: dict[str, int] = field(init=False, default_factory=dict)  # the last batch by query id, cached
     _cleaned: str = field(init=False, default="")  # the day of the last clean-up
-    _durable: int = field(init=False)  # the last version that was fsynced
-    # The size of the table; None until it is counted, and again when another process has changed it.
+    _durable: int = field(init=False)  # the last fsynced version
+    # The size of the table; None until it is counted, and again after a commit of another process.
     size: TableSize | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
@@ -93,18 +91,18 @@ class CommitLog:
         self.version = self.table.version()
         self._newest = self._file_of(self.version)
         self._examine()
-        self._durable = self.version - CHECKPOINT_INTERVAL  # others may have written the last ones a moment ago
+        self._durable = self.version - CHECKPOINT_INTERVAL  # others may have just written the last ones, without fsync
 
     def read_table(self) -> DeltaTable:
-        """Return the table at the version that was read, or a newer one. May raise deltalake's errors."""
+        """Return the table at the read version or a newer one. May raise deltalake's errors."""
         if self.table.version() < self.version:
             self.table.update_incremental()
         return self.table
 
     def count_size(self) -> TableSize:
-        """Count the table's files; own commits are then added. Takes as long as they are many. Raises SinkError."""
+        """Count the table's files; later commits of this process are added. Slow for many files. Raises SinkError."""
         try:
-            # Not `read_table`, which is as of the last `refresh`, and that one may be refused.
+            # Not `read_table`, which has the version of the last `refresh`: a new `refresh` may be refused.
             table = self.location.open()
             self.size = TableSize(0, 0, 0) if table is None else count(table)
         except (*_ERRORS, pa.ArrowException) as error:
@@ -112,16 +110,16 @@ class CommitLog:
         return self.size
 
     def last_batch(self, query_id: str) -> int:
-        """Return the batch that this query has committed last, NO_BATCH without one, as of `version`."""
+        """Return the last batch that this query has committed, NO_BATCH without one, as of `version`."""
         if query_id not in self._batches:
             batch = self.read_table().transaction_version(query_id)
             self._batches[query_id] = NO_BATCH if batch is None else batch
         return self._batches[query_id]
 
     def refresh(self) -> int:
-        """Read what is new, and return the newest version.
+        """Read new commits, and return the newest version.
 
-        Raises Refused where the table is missing, re-created or restored, or has what the sink does not write.
+        Raises Refused if the table is missing, re-created or restored, or has unsupported features.
         """
         try:
             if self._file_of(self.version) != self._newest:
@@ -142,7 +140,7 @@ class CommitLog:
         return self.version
 
     def _read_new(self) -> Iterator[Mapping[str, Any]]:
-        """Read the commits after the version that was read, and yield their `commitInfo`."""
+        """Read the commits after `version`, and yield their `commitInfo`."""
         while True:
             commit = next(read_commits(self._files, range(self.version + 1, self.version + 2)), None)
             if commit is None:
@@ -151,12 +149,12 @@ class CommitLog:
             yield commit
 
     def append(self, files: Sequence[DataFile], txn: TxnId | None, turn: int | None = None) -> int:
-        """Commit the files, under the name of a batch if there is one, and return the table's new version. `turn`: the
-        number of the append, in a table whose appends are numbered.
+        """Commit the files with the transaction id, if any, and return the table's new version. `turn`: the number of
+        the append, in a table with numbered appends.
 
-        Raises Refused where the table has the batch or the turn already, or a later one, and as `refresh`; SinkError
-        where the commit cannot be written, or others were faster TRIES times. After an error nothing was committed, as
-        far as the log could still be read.
+        Raises Refused if the table already has this batch or turn, or a later one, and like `refresh`; SinkError if the
+        commit cannot be written, or other processes committed first TRIES times. After an error nothing is committed,
+        unless the log could not be read.
         """
         named = [txn] if txn is not None else []
         if turn is not None:
@@ -175,7 +173,7 @@ class CommitLog:
             else:
                 self.sync(read + 1)
                 self._own, self._own_id = read + 1, commit_id
-                if not self.location.is_s3:  # there it is looked at: Delta's Java may overwrite what others committed
+                if not self.location.is_s3:  # on S3 `refresh` reads it again: Delta's Java may have overwritten it
                     self.version, self._newest = read + 1, self._file_of(read + 1)
                 self._batches |= {name.query_id: name.batch for name in named}
                 if self.size is not None:
@@ -193,7 +191,7 @@ class CommitLog:
         ) from error
 
     def _check_not_restored(self, commits: Sequence[Mapping[str, Any]]) -> None:
-        """Raise Refused where one of the commits set the table back: rows that count as landed are missing."""
+        """Raise Refused if one of the commits is a RESTORE: rows that count as landed are missing."""
         for commit in commits:
             if commit.get("operation") == "RESTORE":
                 raise Refused(
@@ -203,8 +201,8 @@ class CommitLog:
                 )
 
     def _check_not_overwritten(self, commits: Sequence[Mapping[str, Any]]) -> None:
-        """Raise Refused where a program of Spark wrote to a table on S3: of two commits of one version the last wins
-        there, and only deltalake's are conditional puts."""
+        """Raise Refused if Spark wrote to a table on S3: its commits are not conditional puts, and may overwrite
+        commits of the same version."""
         for commit in commits:
             if commit["version"] == self._own and commit.get(COMMIT_ID) != self._own_id:
                 raise Refused(
@@ -229,7 +227,7 @@ class CommitLog:
             )
 
     def check_turn(self, turn: int) -> None:
-        """Raise Refused where another process has taken the turn, and as `refresh`."""
+        """Raise Refused if another process has taken the turn, and like `refresh`."""
         self.refresh()
         self._check_turn(turn)
 
@@ -242,9 +240,9 @@ class CommitLog:
             )
 
     def _write(self, files: Sequence[DataFile], named: Sequence[TxnId], commit_id: str) -> None:
-        """Write the version after the one that was read. Raises an error where there is one already."""
+        """Write the version after the read one. Raises an error if that version exists."""
         now = round(time.time() * 1000)
-        # Delta's Java writes the first two: a concurrent change of data looks at them.
+        # Delta's Java writes the first two, and reads them in a concurrent data change.
         info = {"isBlindAppend": True, "isolationLevel": "Serializable", COMMIT_ID: commit_id}
         if (directory := self.location.directory) is not None:
             return write_commit(directory, self.version + 1, append_actions(files, named, now, info))
@@ -261,7 +259,7 @@ class CommitLog:
         )
 
     def _examine(self) -> None:
-        """Check the table where it is not as it was. Raises Refused."""
+        """Check the table if its protocol or metadata has changed. Raises Refused."""
         table = self.read_table()
         metadata = table.metadata()
         state = (table.protocol(), metadata.id, metadata.configuration, table.schema().to_json())
@@ -270,7 +268,7 @@ class CommitLog:
             self._examined = state
 
     def _reopen(self) -> None:
-        """Read the table from its beginning: the commit that was the newest is not as it was. Raises Refused."""
+        """Open the table again: its newest known commit is missing, or another file. Raises Refused."""
         table = self.location.open()
         if table is None:
             state = "is missing"
@@ -290,11 +288,11 @@ class CommitLog:
 
     def _file_of(self, version: int) -> _FileState:
         info = self._files.get_file_info(f"_delta_log/{version:020}.json")
-        return info.size, info.mtime_ns  # an `info` is equal to none, not even to that of the same file
+        return info.size, info.mtime_ns  # two FileInfo objects are never equal, even of the same file
 
     def sync(self, version: int) -> None:
-        """Make all commits up to this version survive a power cut, whoever wrote them: one that is torn below another
-        could not be told from damage. Raises SinkError."""
+        """Fsync all commits up to this version, whoever wrote them: if a power cut tore an earlier one, it would look
+        like damage. Raises SinkError."""
         files = (f"_delta_log/{number:020}.json" for number in range(max(self._durable + 1, 0), version + 1))
         self._sync_files(file for file in files if self._files.get_file_info(file).is_file)
         self._durable = max(self._durable, version)
@@ -309,10 +307,10 @@ class CommitLog:
             ) from error
 
     def _maintain_log(self, version: int) -> None:
-        """Write a checkpoint of the log when it is due, and once a day delete what is older than it is kept. An error
-        is logged: the rows are committed, and the next checkpoint will do.
+        """Write a checkpoint of the log when it is due, and delete expired commits once a day. Errors are only logged:
+        the rows are committed, and the next checkpoint replaces this one.
 
-        The table is then read again, from the checkpoint: commits that were read one by one take 0.1 MB each."""
+        The table is then opened again, from the checkpoint: each commit read one by one takes 0.1 MB of memory."""
         properties = self.table.metadata().configuration
         if version % int(properties.get("delta.checkpointInterval") or CHECKPOINT_INTERVAL):
             return
@@ -322,7 +320,7 @@ class CommitLog:
             today = datetime.now(UTC).date().isoformat()
             if properties.get("delta.enableExpiredLogCleanup", "true") == "true" and self._cleaned != today:
                 self._cleaned = today
-                # The commits that it stands for are about to be deleted.
+                # The commits before the checkpoint are deleted next.
                 checkpoint = f"_delta_log/{self.table.version():020}.checkpoint.parquet"
                 self._sync_files(("_delta_log/_last_checkpoint", checkpoint))
                 self.table.cleanup_metadata()
@@ -337,13 +335,13 @@ class CommitLog:
 
 
 def version_of(files: fs.FileSystem, commit_id: str, versions: range) -> int | None:
-    """Return which of these versions of a table has the commit with this id. `files`: those of the table's directory.
-    May raise OSError."""
+    """Return the version whose commit has this id, None without one. `files`: of the table's directory. May raise
+    OSError."""
     commits = read_commits(files, versions)
     return next((int(commit["version"]) for commit in commits if commit.get(COMMIT_ID) == commit_id), None)
 
 
 def last_turn(table: DeltaTable) -> int:
-    """Return the number of the last numbered append to a table, below 0 where there is none."""
+    """Return the number of the last numbered append to a table, NO_BATCH without one."""
     turn = table.transaction_version(TURNS)
     return NO_BATCH if turn is None else turn

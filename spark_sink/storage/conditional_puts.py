@@ -1,7 +1,7 @@
-"""A trial of conditional puts (`If-None-Match: *`): of two writers of one object, a store must refuse the second.
+"""A check of conditional puts (`If-None-Match: *`): of two writers of one object, a store must refuse the second.
 
-Each commit relies on it. A store that ignores the condition would lose the rows of one of two processes that commit the
-same version, without a trace; so it is tried at the start of a run.
+Every commit relies on them. A store that ignores the condition would silently lose the rows of one of two processes
+that commit the same version; so each run checks its stores at the start.
 """
 
 from collections.abc import Iterator
@@ -27,8 +27,8 @@ _SCHEMA = Schema([Field("probe", PrimitiveType("integer"))])
 
 
 def check_conditional_puts(config: SinkConfig) -> None:
-    """Write two commits of one version to a small table beside the sink's own, in each bucket, and delete it. Raises
-    Refused where the second replaces the first, SinkError where a store cannot be written to."""
+    """Write two commits of one version to a temporary table in each bucket, and delete it. Raises Refused if the second
+    commit replaces the first, SinkError if a store is not writable."""
     for place in buckets(config):
         probe = Location(f"{place.path.rstrip('/')}/_probe_{uuid4().hex}", place.options)
         try:
@@ -56,8 +56,8 @@ def buckets(config: SinkConfig) -> Iterator[Location]:
 
 
 def _replaces(probe: Location) -> bool:
-    """Return True if two commits of one version both succeed. Both writers look for a newer version before they write
-    theirs, so they have to be at it at the same time."""
+    """Return True if two commits of one version both succeed. Both writers check for a newer version before they write,
+    so they must commit at the same time."""
     DeltaTable.create(probe.path, _SCHEMA, storage_options=probe.storage_options)
     tables = [DeltaTable(probe.path, storage_options=probe.storage_options) for _ in range(2)]
     with ThreadPoolExecutor(len(tables)) as threads:
@@ -73,7 +73,7 @@ def _replaces(probe: Location) -> bool:
 
 
 def _commit(together: Barrier, table: DeltaTable) -> DeltaError | None:
-    """Commit the version after the one that was read, and return the error if that fails."""
+    """Commit the version after the read one, and return the error if that fails."""
     together.wait()
     try:
         table.create_write_transaction(

@@ -1,7 +1,7 @@
-"""Creates the tables that everybody can open, and adds the columns that an existing one lacks.
+"""Creates tables that every reader supports, and adds missing columns to existing ones.
 
-The types are those that need no table feature, so that the table is of reader version 1 and writer version 2: Spark,
-deltalake, DuckDB, Polars and Trino read it.
+No column type needs a table feature, so tables have reader version 1 and writer version 2: Spark, deltalake, DuckDB,
+Polars and Trino read them.
 """
 
 from deltalake import DeltaTable, Field, Schema
@@ -18,7 +18,7 @@ from log_shipper.spark_sink.storage.locations import Location
 
 _STRING = PrimitiveType("string")
 _HEADER = StructType([Field("key", _STRING), Field("value", PrimitiveType("binary"))])
-# A type as Spark SQL writes it, in lower case -> what it is in Delta's schema.
+# A type in Spark SQL, in lower case -> its type in Delta's schema.
 TYPES: dict[str, PrimitiveType | ArrayType] = {
     "string": _STRING,
     "boolean": PrimitiveType("boolean"),
@@ -34,10 +34,10 @@ TYPES: dict[str, PrimitiveType | ArrayType] = {
 
 
 def prepare(location: Location, layout: Layout) -> CommitLog:
-    """Create the table where there is none, add the columns that it lacks, and return its log.
+    """Create the table if it is missing, add missing columns, and return its log.
 
-    Raises Refused where a column has another type, or the table has what the sink does not write; SinkError where the
-    directory will not do.
+    Raises Refused if a column has another type, or the table has unsupported features; SinkError if the directory is
+    unusable.
     """
     try:
         table = location.open() or _create(location, layout)
@@ -50,7 +50,7 @@ def prepare(location: Location, layout: Layout) -> CommitLog:
 
 def _create(location: Location, layout: Layout) -> DeltaTable:
     if location.fsync and location.directory is not None:
-        make_directory(location.directory)  # it survives a power cut; what is in it does with the first append
+        make_directory(location.directory)  # durable; its content becomes durable with the first append
     return DeltaTable.create(
         location.path,
         Schema([_field(column) for column in layout.columns]),
@@ -59,12 +59,12 @@ def _create(location: Location, layout: Layout) -> DeltaTable:
         description=layout.comment,
         configuration=layout.all_properties,
         storage_options=location.storage_options,
-        raise_if_key_not_exists=False,  # users may name properties of their own
+        raise_if_key_not_exists=False,  # users may set custom properties
     )
 
 
 def _extend(log: CommitLog, layout: Layout) -> None:
-    """Add the columns that the table lacks."""
+    """Add missing columns."""
     table = log.table
     existing = {field.name.lower(): field for field in table.schema().fields}
     for column in layout.columns:
@@ -87,7 +87,7 @@ def _check_type(path: str, column: Column, existing: Field) -> None:
 
 
 def _shown(existing: Field) -> str:
-    """Return the type as Spark SQL writes it, as far as it is one of ours."""
+    """Return the type in Spark SQL if it is one of TYPES, else in Delta's schema."""
     names = (name for name, kind in TYPES.items() if kind == existing.type)
     return next(names, str(existing.type))
 

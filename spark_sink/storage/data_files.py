@@ -1,7 +1,7 @@
-"""Writes rows to the parquet files of a table, one file a date, and describes each; `commits` puts them into the table.
+"""Writes rows to parquet files of a table, one per date, and describes each file; `commits` commits them.
 
-What is written is in the table's directory and in no version of the table: no one reads it, and a full VACUUM deletes
-what was never committed.
+Uncommitted files are in the table's directory, but in no version of the table: no one reads them, and a full VACUUM
+deletes them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,10 +18,10 @@ from log_shipper.spark_sink.errors import translate
 from log_shipper.spark_sink.storage.file_statistics import statistics
 from log_shipper.spark_sink.storage.locations import Location
 
-# What a reader can skip within a file, and what a writer has in memory: so many rows, or fewer that take so many bytes.
+# Maximum rows and bytes of a row group: the unit that readers skip, and that a writer keeps in memory.
 ROW_GROUP = 131_072
 ROW_GROUP_BYTES = 32 << 20
-# Spark 3 refuses times before 1900 in a file that does not name their calendar. That of 3.0 and later is Arrow's.
+# Spark 3 refuses times before 1900 in files without this entry: it marks the calendar of Spark 3.0 and later, Arrow's.
 _CALENDAR = {"org.apache.spark.version": "4.0.0"}
 # Columns whose values are rarely equal.
 UNIQUE = ("message", "doc", "value")
@@ -30,11 +30,11 @@ NO_DATE = "__HIVE_DEFAULT_PARTITION__"  # the name that Hive gave to the directo
 
 @dataclass(frozen=True, slots=True)
 class FileLayout:
-    """How the rows of a table lie in its files.
+    """The layout of a table's data files.
 
-    `partition`: the DATE column that the table is partitioned by, empty without one. It is in the file's path alone.
-    `statistics`: the columns with minimum, maximum and number of NULLs. `unique`: the columns whose values are rarely
-    equal, of which parquet makes no dictionary.
+    `partition`: the DATE column that the table is partitioned by, empty without one; only the path has its value.
+    `statistics`: the columns with minimum, maximum and number of NULLs. `unique`: columns whose values are rarely
+    equal, written without a dictionary.
     """
 
     schema: pa.Schema
@@ -44,7 +44,7 @@ class FileLayout:
 
     @property
     def stored(self) -> pa.Schema:
-        """The columns that are in a file."""
+        """The columns in a file."""
         if not self.partition:
             return self.schema
         return self.schema.remove(self.schema.get_field_index(self.partition))
@@ -52,8 +52,8 @@ class FileLayout:
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """A file that was written. `path`: from the table's directory; `partition`: the text of the partition column, by
-    its name; `statistics`: as `file_statistics` writes them."""
+    """A written file. `path`: relative to the table; `partition`: the text of each partition column, by name;
+    `statistics`: by `file_statistics`."""
 
     path: str
     size: int
@@ -63,7 +63,7 @@ class DataFile:
 
 
 class DataFileWriter:
-    """Writes rows to one file for each date among them. A context manager: leaving it by an error deletes the files."""
+    """Writes rows to one file per date. A context manager: an error within it deletes the files."""
 
     def __init__(self, location: Location, layout: FileLayout) -> None:
         self._location = location
@@ -72,8 +72,7 @@ class DataFileWriter:
         self._open: dict[date | None, PartFile] = {}
 
     def write(self, rows: pa.Table) -> None:
-        """Write rows with the columns of the layout, in its order. Some stay in memory until `close`. Raises
-        SinkError."""
+        """Write rows with the layout's columns, in its order. Some stay in memory until `close`. Raises SinkError."""
         with self._writing():
             for day, part in self._parts(rows):
                 if day not in self._open:
@@ -132,8 +131,8 @@ class DataFileWriter:
 
 
 class PartFile:
-    """One file in an existing directory of the table, and the rows that await its next row group. `store`: the file
-    system whose root is the table's directory; `partition`: the text of each partition column, by its name."""
+    """One open file in an existing directory of the table, with the pending rows of its next row group. `store`: the
+    file system rooted at the table's directory; `partition`: the text of each partition column, by name."""
 
     def __init__(
         self,
@@ -156,7 +155,7 @@ class PartFile:
             use_dictionary=list(_dictionaries(layout)) or False,
             column_encoding=dict.fromkeys(_numbers(layout), "DELTA_BINARY_PACKED") or None,
             write_statistics=[name for name in layout.statistics if name != layout.partition] or False,
-            store_schema=False,  # it would be a kilobyte in each file, for pyarrow alone
+            store_schema=False,  # a kilobyte per file that only pyarrow reads
         )
 
     def write(self, rows: pa.Table) -> None:
@@ -181,7 +180,7 @@ class PartFile:
             self._writer.close()
             self._sink.close()
             self._store.delete_file(self._path)
-        except (OSError, pa.ArrowException):  # VACUUM deletes what stays
+        except (OSError, pa.ArrowException):  # VACUUM deletes it later
             return
 
     def _flush(self) -> None:
@@ -192,7 +191,7 @@ class PartFile:
 
 
 def _dictionaries(layout: FileLayout) -> Iterator[str]:
-    """Yield the columns that get a dictionary, as parquet names them."""
+    """Yield the columns with a dictionary, by their parquet names."""
     others = {*layout.unique, *_numbers(layout)}
     for column in layout.stored:
         if column.name not in others:
@@ -200,8 +199,8 @@ def _dictionaries(layout: FileLayout) -> Iterator[str]:
 
 
 def _numbers(layout: FileLayout) -> Iterator[str]:
-    """Yield the columns that are stored as differences: offsets and times rise, so a file of lines is a quarter smaller
-    than with dictionaries, and takes a quarter less time."""
+    """Yield the delta-encoded columns: offsets and times rise, so a file of lines is a quarter smaller than with
+    dictionaries, and takes a quarter less time to write."""
     for column in layout.stored:
         if pa.types.is_integer(column.type) or pa.types.is_timestamp(column.type):
             yield column.name

@@ -1,11 +1,11 @@
-"""The statistics of a data file as Delta's log has them, from the footer that the parquet writer made on its way.
+"""The statistics of a data file for Delta's log, from the footer of the parquet writer.
 
     {"numRecords": 3, "minValues": {"ts": "…Z"}, "maxValues": {"ts": "…Z"}, "nullCount": {"ts": 0}}
 
-A reader skips a file when its own search lies outside of minimum and maximum, so a wrong bound loses rows in every
-query, and a bound that is too wide costs only time. So: times are rounded outwards to milliseconds, which is the form
-that Delta writes; long texts are cut after 32 characters, the maximum with the highest character behind them; floating
-point numbers have no bounds, because a NaN lies in none.
+A reader skips a file if the searched values are outside of minimum and maximum, so a wrong bound hides rows from every
+query, and a bound that is too wide only costs time. So times are rounded outwards to milliseconds, Delta's format; long
+texts are cut after 32 characters, and the maximum gets the highest character appended; floating point numbers have no
+bounds, because NaN is outside of all bounds.
 """
 
 import json
@@ -29,7 +29,7 @@ _FIRST, _LAST = -62_135_596_800_000_000, 253_402_300_799_999_999
 
 @dataclass(frozen=True, slots=True)
 class ColumnBounds:
-    """What the footer knows of one column. `low` and `high`: None where a row group has values and no bounds."""
+    """The statistics of one column in the footer. `low`, `high`: None if a row group has values but no bounds."""
 
     nulls: int
     low: Raw | None
@@ -37,7 +37,7 @@ class ColumnBounds:
 
 
 def statistics(footer: parquet.FileMetaData, schema: pa.Schema) -> str:
-    """Return the statistics, as JSON, of those columns that the footer has statistics of."""
+    """Return the statistics of all columns with statistics in the footer, as JSON."""
     lowest: dict[str, Bound] = {}
     highest: dict[str, Bound] = {}
     nulls: dict[str, int] = {}
@@ -54,13 +54,13 @@ def statistics(footer: parquet.FileMetaData, schema: pa.Schema) -> str:
 
 
 def has_bounds(kind: pa.DataType) -> bool:
-    """Return True if a file has a minimum and a maximum of columns of this type."""
+    """Return True if files have minimum and maximum for columns of this type."""
     return bool(pa.types.is_integer(kind) or pa.types.is_string(kind) or _is_time(kind) or pa.types.is_date32(kind))
 
 
 def lower_bound(value: Raw, kind: pa.DataType) -> Bound | None:
-    """Return a bound that is at or below the minimum, None where the log has no form for one. Times are given in
-    microseconds since 1970."""
+    """Return a bound at or below the minimum, None if the log cannot express one. Times are in microseconds since
+    1970."""
     if _is_time(kind):
         assert isinstance(value, int)
         return _time(value // 1000 * 1000)
@@ -70,7 +70,7 @@ def lower_bound(value: Raw, kind: pa.DataType) -> Bound | None:
 
 
 def upper_bound(value: Raw, kind: pa.DataType) -> Bound | None:
-    """Return a bound that is at or above the maximum, None where the log has no form for one."""
+    """Return a bound at or above the maximum, None if the log cannot express one."""
     if _is_time(kind):
         assert isinstance(value, int)
         return _time(-(-value // 1000) * 1000)
@@ -79,7 +79,7 @@ def upper_bound(value: Raw, kind: pa.DataType) -> Bound | None:
     if not isinstance(value, str) or len(value) <= TEXT_LENGTH:
         return value
     end = TEXT_LENGTH
-    while end < len(value) and value[end] == _LAST_CHARACTER:  # one more of it would lie below the rest
+    while end < len(value) and value[end] == _LAST_CHARACTER:  # cut here, the bound would be below the value
         end += 1
     return value[:end] + (_LAST_CHARACTER if end < len(value) else "")
 
@@ -103,7 +103,7 @@ def _columns(footer: parquet.FileMetaData, schema: pa.Schema) -> Iterator[tuple[
 
 
 def _time(microseconds: int) -> str | None:
-    """Return the time in the form of the log, None outside of the years 1 to 9999."""
+    """Return the time in the log's format, None outside of the years 1 to 9999."""
     if not _FIRST <= microseconds <= _LAST:
         return None
     moment = _EPOCH + timedelta(microseconds=microseconds)

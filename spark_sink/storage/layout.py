@@ -1,8 +1,8 @@
-"""What a table is to look like: `creation` makes it so, and lets existing ones follow a configuration that has changed.
+"""The columns and properties of the sink's tables, which `creation` applies to new and to existing tables.
 
-Columns are only ever added. A column that the configuration no longer names stays, and is NULL in new rows; old files
-lack the new columns, and Delta reads NULL there. A type is never changed: Delta could widen some
-(`delta.enableTypeWidening`), but readers that do not support that could no longer open the table.
+Columns are only ever added. A column that was removed from the configuration stays, and is NULL in new rows; new
+columns are NULL in old files. A type never changes: Delta could widen some (`delta.enableTypeWidening`), but readers
+without support for that could no longer open the table.
 """
 
 import math
@@ -15,8 +15,8 @@ from log_shipper.spark_sink.options.model import SinkConfig
 from log_shipper.spark_sink.options.parts import texts
 from log_shipper.spark_sink.records.schema import LINES, Column
 
-# The columns of which Delta keeps minimum and maximum, so that a query reads few files. Not of messages: no query asks
-# for a range of messages, and every entry of the log would contain two. The configured columns come behind these.
+# The columns with minimum and maximum in Delta's log, so that a query reads few files. Not messages: no query filters a
+# range of messages, and every entry of the log would contain two. The configured columns follow.
 _STATISTICS = (
     "ts",
     "date",
@@ -30,13 +30,13 @@ _STATISTICS = (
     "kafka_ts",
     "at",
 )
-# Types of which a file has no bounds. With statistics of such a column, deltalake's `to_pyarrow_dataset` would return
-# no row to a filter on it.
+# Types without bounds. With statistics of such a column, a filter on it in deltalake's `to_pyarrow_dataset` would
+# return no rows.
 _NO_STATISTICS = ("BOOLEAN", "DOUBLE", "ARRAY<STRING>")
 STATISTICS_PROPERTY = "delta.dataSkippingStatsColumns"
 
-WEEK = 7 * DAY  # Delta's own default for remembering removed files
-# Delta cuts the log at midnight, and a `maintain` or two may not have run.
+WEEK = 7 * DAY  # Delta's default of delta.deletedFileRetentionDuration
+# Delta truncates the log at midnight, and one or two runs of `maintain` may be missed.
 LOG_BEYOND = 3 * DAY
 REMEMBERED = "delta.deletedFileRetentionDuration"
 _UNITS = {"week": 7 * DAY, "day": DAY, "hour": HOUR, "minute": 60.0, "second": 1.0, "millisecond": 1e-3}
@@ -44,8 +44,8 @@ _UNITS = {"week": 7 * DAY, "day": DAY, "hour": HOUR, "minute": 60.0, "second": 1
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The columns and properties of a new table. `statistics`: the columns of which Delta keeps minimum and maximum;
-    without any, Delta chooses. At most one partition column. `retain`: see `retention_properties`."""
+    """The columns and properties of a new table. `statistics`: the columns with minimum and maximum; if empty, Delta
+    chooses. `retain`: see `retention_properties`."""
 
     columns: tuple[Column, ...]
     comment: str
@@ -61,25 +61,25 @@ class Layout:
 
 
 def retention_properties(retain: float) -> dict[str, str]:
-    """Return the properties of every table that the sink creates. `retain`: seconds for which the log remembers which
-    files were removed."""
+    """Return the properties of every table that the sink creates. `retain`: seconds to keep removed files in the
+    log."""
     files = max(WEEK, retain)
     return {
-        # Who opens the table reads what came since the last checkpoint, 0.2 ms for each; one has a row for each file.
+        # Opening the table reads all commits since the last checkpoint, 0.2 ms each. A checkpoint has a row per file.
         "delta.checkpointInterval": "100",
-        # Delta's own 30 days are long: a commit a second makes 86,400 files a day in the log, and Delta lists them.
+        # Delta's default of 30 days is too long: one commit per second makes 86,400 log files a day, which Delta lists.
         "delta.logRetentionDuration": days(files + LOG_BEYOND),
         REMEMBERED: days(files),
     }
 
 
 def days(seconds: float) -> str:
-    """Return an interval as a property of a table has it, in whole days, rounded up."""
+    """Return an interval in the format of table properties, in whole days, rounded up."""
     return f"interval {math.ceil(seconds / DAY)} days"
 
 
 def remembered(properties: Mapping[str, str]) -> float:
-    """Return for how many seconds a table with these properties remembers which files were removed."""
+    """Return how many seconds a table with these properties keeps removed files in its log."""
     parts = re.findall(r"([0-9]+)\s+([a-z]+?)s?\b", properties.get(REMEMBERED, "").lower())
     return sum(int(count) * _UNITS.get(unit, 0.0) for count, unit in parts) if parts else WEEK
 

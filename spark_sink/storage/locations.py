@@ -1,7 +1,7 @@
-"""The place of a table, for pyarrow, which writes its data files, and for deltalake, which commits them.
+"""The location of a table, for pyarrow, which writes its data files, and for deltalake, which commits them.
 
-Both reach a store by deltalake's own client of it, so there is one set of options and of credentials. A location is a
-value: it can be sent to the tasks that write.
+Both use deltalake's client of the store, so there is one set of options and credentials. A location can be pickled for
+tasks.
 """
 
 import re
@@ -22,11 +22,10 @@ from log_shipper.spark_sink.options.model import SinkConfig
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """The directory of a table: a path, or a URI (s3://bucket/lines, or s3a:// as Spark has it).
+    """The directory of a table: a path, or a URI (s3://bucket/lines, or Spark's s3a://).
 
-    `options`: deltalake's storage options (aws_region, aws_endpoint ...); what is not among them comes from the
-    environment, as in every program of the store's vendor. `fsync`: whether commits on a local file system survive a
-    power cut.
+    `options`: deltalake's storage options (aws_region, aws_endpoint ...); missing ones come from the environment, as in
+    the vendor's tools. `fsync`: whether commits on a local file system survive a power cut.
     """
 
     path: str
@@ -35,7 +34,7 @@ class Location:
 
     @property
     def directory(self) -> Path | None:
-        """The directory on this machine, None of another store."""
+        """The local directory, None for an object store."""
         parts = urlsplit(self.path)
         if parts.scheme == "file":
             return Path("/" + self.path.partition(":")[2].lstrip("/"))
@@ -43,7 +42,7 @@ class Location:
 
     @property
     def in_spark(self) -> str:
-        """The URI as Spark takes it, to which a plain path is one of the default file system, whatever that is."""
+        """The URI for Spark, which would look for a plain path on its default file system."""
         if (directory := self.directory) is not None:
             return f"file://{directory.absolute()}"
         return re.sub("^s3:", "s3a:", self.path)
@@ -57,8 +56,8 @@ class Location:
         return urlsplit(self.path).scheme in ("s3", "s3a")
 
     def files(self, table: DeltaTable | None = None) -> fs.FileSystem:
-        """Return the file system whose root is this directory. It knows the sizes of this table's data files, which an
-        object store would be asked for one by one. There, its streams take parquet files, and not `write(b"...")`."""
+        """Return the file system rooted at this directory. `table`: knows the sizes of the data files, which an object
+        store would return one by one. On an object store, streams take parquet files, but not `write(b"...")`."""
         if (directory := self.directory) is not None:
             return fs.SubTreeFileSystem(str(directory), fs.LocalFileSystem())
         if table is None:
@@ -66,7 +65,7 @@ class Location:
         return fs.PyFileSystem(DeltaStorageHandler(self.path, self.storage_options, dict(_data_files(table))))
 
     def open(self) -> DeltaTable | None:
-        """Return the table at its newest version, None where there is none. Reads the list of all data files."""
+        """Return the table at its newest version, None if it is missing. Reads the list of all data files."""
         try:
             return DeltaTable(self.path, storage_options=self.storage_options)
         except TableNotFoundError:
@@ -74,18 +73,18 @@ class Location:
 
 
 def location_of(config: SinkConfig, path: str) -> Location:
-    """Return the place of a table of this sink."""
+    """Return the location of a table of this sink."""
     return Location(path, config.storage_options, config.fsync)
 
 
 @lru_cache(128)  # tables
 def _kept_store(path: str, options: tuple[tuple[str, str], ...]) -> fs.FileSystem:
-    """Return the file system of a store, the same one each time: a new one connects again, and asks for credentials."""
+    """Return the cached file system of a store: a new one would connect again, and fetch credentials."""
     return fs.PyFileSystem(DeltaStorageHandler(path, dict(options)))
 
 
 def _data_files(table: DeltaTable) -> Iterator[tuple[str, int]]:
-    """Yield the paths of the data files, from the table's directory, and their sizes."""
+    """Yield the paths of the data files, relative to the table, and their sizes."""
     actions = pa.table(table.get_add_actions())
     for path, size in zip(*(actions.column(name).to_pylist() for name in ("path", "size_bytes")), strict=True):
         yield unquote(path), size

@@ -1,6 +1,5 @@
-"""A path of this machine has to be the same directory on every machine of a cluster, or each would keep the rows of its
-own tasks: that is looked at before the first batch.
-"""
+"""Checks before the first batch that a local path is the same directory on every machine of a cluster: otherwise each
+machine would keep the rows of its own tasks."""
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -15,8 +14,8 @@ from log_shipper.spark_sink.storage.locations import Location
 
 
 def check_shared(spark: SparkSession, config: SinkConfig) -> None:
-    """Write a file into each directory of this machine in which tasks write, and look from a task on each core of the
-    executors whether it is there. In a session of one process, do nothing. Raises SinkError."""
+    """Write a file to each local directory that tasks write to, and check from a task on each executor core that it
+    exists. In local mode, do nothing. Raises SinkError."""
     context = spark.sparkContext
     if str(context.master).startswith("local["):
         return
@@ -40,7 +39,7 @@ def check_shared(spark: SparkSession, config: SinkConfig) -> None:
 
 
 def directory_check(probe: str) -> Callable[[Iterable[int]], Iterator[str]]:
-    """Return a function for a task, which yields the name of its machine where it does not see the file."""
+    """Return a function for a task, which yields the name of its machine if the file is missing there."""
 
     def look(_: Iterable[int]) -> Iterator[str]:
         import contextlib
@@ -48,7 +47,7 @@ def directory_check(probe: str) -> Callable[[Iterable[int]], Iterator[str]]:
         import platform
 
         with contextlib.suppress(OSError):
-            os.listdir(os.path.dirname(probe))  # a client of a network file system remembers what it has not seen
+            os.listdir(os.path.dirname(probe))  # clients of network file systems cache missing files
         if not os.path.exists(probe):
             yield platform.node()
 

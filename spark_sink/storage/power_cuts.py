@@ -1,18 +1,17 @@
-"""What a power cut leaves of files on a local file system, and the fsync before it.
+"""Protects files on a local file system from power cuts by fsync, and deletes torn files after one.
 
-A file system may keep the name of a file and lose its content: for some 30 s after it was written, unless it is
-fsynced, a file may be found empty, filled with zeros or cut short after a power cut. So a batch is made durable step by
-step, each step before the next one begins:
+A file system may keep the name of a file and lose its content: unless a file is fsynced, it may be empty, filled with
+zeros or truncated after a power cut within about 30 s. So a batch is made durable in steps, each before the next one:
 
     checkpoint: offsets/N │ data files │ commit of each table │ data file and commit of the marks
           sync_files        sync_files       sync_files                  the same
 
-A piece that a cut has torn is then never one that anything else relies on: it is the newest of its kind, and it is
-deleted at the next start. What it said is done again: Spark plans a batch without `offsets/N` anew, runs one without
-`commits/N` again, and rows that lack their commit, or the marks after it, are written again. Newer checkpoints of a log
-only save time. A torn file that is not the newest was torn by something else, and stays an error.
+So no other file relies on a torn one: it is the newest of its kind, and the next start deletes it. Its work is
+repeated: Spark plans a batch without `offsets/N` again, and retries one without `commits/N`; rows that lack their
+commit, or the marks after it, are written again. Checkpoints of a log only save time. A torn file that is not the
+newest has another cause, and stays an error.
 
-Every writer of these files creates them under another name and renames them, so none of a running process looks torn.
+All writers create these files under a temporary name and rename them, so files of a running process never look torn.
 """
 
 import json
@@ -35,7 +34,7 @@ _LOG_CHECKPOINT = re.compile(r"(\d{20})\.checkpoint\.parquet")
 
 
 def sync_files(directory: Path, names: Iterable[str]) -> None:
-    """Make these files survive a power cut, with the names of all directories on their way. Raises OSError."""
+    """Fsync these files, and all directories above them up to `directory`. Raises OSError."""
     directories = {directory}
     for name in names:
         path = directory / name
@@ -45,14 +44,13 @@ def sync_files(directory: Path, names: Iterable[str]) -> None:
         finally:
             os.close(descriptor)
         directories.update(parent for parent in path.parents if parent.is_relative_to(directory))
-    for parent in sorted(directories, reverse=True):  # a directory before the one that has its name
+    for parent in sorted(directories, reverse=True):  # each directory before its parent
         fsync_directory(parent)
 
 
 def sync_commits(path: str, after: int) -> int:
-    """Make the commits of a table behind this version survive a power cut, with the files that they add; those that
-    Delta's Java wrote, which does not do it. Returns the newest version. Does nothing for another store. Raises
-    SinkError."""
+    """Fsync the commits of a table after this version, and the files that they add: Delta's Java does not do so.
+    Returns the newest version. Does nothing on an object store. Raises SinkError."""
     if (table := Location(path).directory) is None:
         return after
     try:
@@ -68,13 +66,12 @@ def sync_commits(path: str, after: int) -> int:
 
 
 def mend_table(path: str, note: Callable[[str], None]) -> None:
-    """Delete what a power cut has torn of the log of a table, if it is on a local file system. `note`: logs a sentence.
-    Raises SinkError."""
+    """Delete torn files from the log of a table on a local file system. `note`: logs a message. Raises SinkError."""
     _mend(path, drop_torn_log, note)
 
 
 def mend_checkpoint(path: str, note: Callable[[str], None]) -> None:
-    """Delete what a power cut has torn of the checkpoint of the sink's query. Raises SinkError."""
+    """Delete torn files from the checkpoint of the sink's query. Raises SinkError."""
     _mend(path, drop_torn_checkpoint, note)
 
 
@@ -89,14 +86,14 @@ def _mend(path: str, drop: Callable[[Path], Iterator[str]], note: Callable[[str]
 
 
 def drop_torn_log(table: Path) -> Iterator[str]:
-    """Delete what a power cut has torn of the log of a table, and yield the name of each file. Raises OSError."""
+    """Delete torn files from the log of a table, and yield their names. Raises OSError."""
     for path in list(_torn_log(table)):
         yield from _drop(path.parent, path.name)
 
 
 def damage(path: str) -> str:
-    """Return which file of the log of a table is damaged, and what to do about it; an empty text where none is, as far
-    as this machine can look. Reads the whole log."""
+    """Return which file of a table's log is damaged, and what to do; empty if none is, or on an object store. Reads the
+    whole log."""
     if (table := Location(path).directory) is None:
         return ""
     try:
@@ -115,7 +112,7 @@ def damage(path: str) -> str:
 
 
 def _torn_log(table: Path) -> Iterator[Path]:
-    """Yield what a power cut has torn of the log of a table. Raises OSError."""
+    """Yield the torn files of a table's log. Raises OSError."""
     log = table / "_delta_log"
     names = os.listdir(log) if log.is_dir() else []
     commits = {int(match[1]) for name in names if (match := _COMMIT.fullmatch(name))}
@@ -134,19 +131,19 @@ def drop_torn_checkpoint(checkpoint: Path) -> Iterator[str]:
     if offsets and max(offsets) not in commits and not _is_offsets(checkpoint / "offsets" / str(max(offsets))):
         yield from _drop(checkpoint / "offsets", str(max(offsets)))
         offsets.remove(max(offsets))
-    # It is durable before the offsets of the batch after the next are written.
+    # Spark writes the offsets of batch N + 2 only after `commits/N` is durable.
     last = max(commits, default=-2)
     if max(offsets, default=0) - last < 2 and not _is_versioned(checkpoint / "commits" / str(last)):
         yield from _drop(checkpoint / "commits", str(last))
         commits.remove(last)
     metadata = checkpoint / "metadata"
-    if metadata.exists() and not _is_json(metadata) and not commits and offsets <= {0}:  # the first batch has not begun
+    if metadata.exists() and not _is_json(metadata) and not commits and offsets <= {0}:  # before the first batch
         yield from _drop(checkpoint / "offsets", *map(str, offsets))
         yield from _drop(checkpoint, "metadata")
 
 
 def _torn_log_checkpoint(log: Path, names: Iterable[str], commits: set[int]) -> Iterator[Path]:
-    """Yield the newest checkpoint of the log where it is torn, if the commits that it stands for are there."""
+    """Yield the newest checkpoint of the log if it is torn, and the log still has the commits before it."""
     checkpoints = sorted(int(match[1]) for name in names if (match := _LOG_CHECKPOINT.fullmatch(name)))
     if not checkpoints or _is_parquet(log / f"{checkpoints[-1]:020}.checkpoint.parquet"):
         return
@@ -157,7 +154,7 @@ def _torn_log_checkpoint(log: Path, names: Iterable[str], commits: set[int]) -> 
 
 
 def _drop(directory: Path, *names: str) -> Iterator[str]:
-    """Delete files, and the checksums that Hadoop keeps beside them, which would not fit what is written next."""
+    """Delete files and their Hadoop checksums, which would not match the next content."""
     for name in names:
         path = directory / name
         if path.exists():
@@ -172,12 +169,12 @@ def _numbers(directory: Path) -> set[int]:
 
 
 def _is_commit(path: Path) -> bool:
-    """Return False, too, for a compaction whose files are torn: it has no rows that others do not have."""
+    """Return False also for a compaction with torn data files: the replaced files still have its rows."""
     return _holds(path, lambda text: all(_is_intact(path.parents[1], json.loads(line)) for line in text.splitlines()))
 
 
 def _is_whole(file: Path) -> bool:
-    """Return False for a file of a log that no one can read. Of a commit that is old, the data files may be deleted."""
+    """Return False for an unreadable file of a log. Data files are not checked: those of old commits may be deleted."""
     if _COMMIT.fullmatch(file.name):
         return _holds(file, lambda text: all(isinstance(json.loads(line), dict) for line in text.splitlines()))
     return file.suffix != ".parquet" or _is_parquet(file)
@@ -205,7 +202,7 @@ def _is_offsets(path: Path) -> bool:
 
 
 def _holds(path: Path, check: Callable[[str], bool]) -> bool:
-    with suppress(ValueError):  # of JSON, and of UTF-8
+    with suppress(ValueError):  # invalid JSON or UTF-8
         text = path.read_text()
         return bool(text.strip()) and check(text)
     return False

@@ -1,9 +1,9 @@
-"""Replaces data files of a table by others that have the same rows, beside whoever appends.
+"""Replaces data files of a table with others that have the same rows, concurrently with appends.
 
-The commit removes exactly the files that were read, adds those that were written in their place, and marks both as no
-change of data, as OPTIMIZE does: readers of changes pass over it, and what others appended meanwhile stays. Like every
-commit of the sink it is for the one version that was read (`commits`), so this module alone decides what a conflict is:
-another process has removed one of the files, or has deleted rows in one, or changed the schema or the table's features.
+Like OPTIMIZE, the commit removes exactly the files that were read, adds the new ones, and marks both `dataChange:
+false`: streaming readers skip it, and concurrent appends stay. It follows the version that was read (`commits`), so
+this module alone decides what a conflict is: another process has removed one of the files, deleted rows in one, or
+changed the schema or the table features.
 """
 
 import re
@@ -29,12 +29,12 @@ from log_shipper.spark_sink.storage.power_cuts import sync_files
 from log_shipper.spark_sink.storage.tables import TableSnapshot, reading
 
 INDEXED = 32  # columns with statistics, where the table does not name them (delta.dataSkippingNumIndexedCols)
-# In paths of other characters, Delta's Java and deltalake do not agree on the escapes: what the one has added, the
-# other would not remove.
+# Delta's Java and deltalake escape other characters in paths differently: one cannot remove files that the other has
+# added.
 _SAME_ESCAPES = re.compile(r"(?:[\w=./-]|%2[05])*", re.ASCII)
 
 
-# The types of a partition column whose values have one text -> the function that makes it.
+# The types of a partition column whose values have a unique text -> the function that makes the text.
 _TEXTS: Mapping[type, Callable[[Any], str | None]] = {
     str: str,
     int: str,
@@ -45,14 +45,14 @@ _TEXTS: Mapping[type, Callable[[Any], str | None]] = {
 
 
 class Conflict(SinkError):
-    """Another process has committed what this commit would have had to read. To be done again from the beginning."""
+    """Raised if a concurrent commit conflicts: repeat the operation from the beginning."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """A data file of a version of a table. `path`: from the table's directory; `partition`: the text of each partition
-    column, by its name. `is_removable`: False where Delta's Java has written its path into the log as deltalake would
-    not; `is_replaceable`: False there, and where a type of its partition or a deletion vector prevents it."""
+    """A data file of a version of a table. `path`: relative to the table; `partition`: the text of each partition
+    column, by name. `is_removable`: False if deltalake would escape its path differently than the log;
+    `is_replaceable`: False also if the type of a partition column or a deletion vector prevents it."""
 
     path: str
     size: int
@@ -66,7 +66,7 @@ class StoredFile:
 
 
 def stored_files(snapshot: TableSnapshot) -> Iterator[StoredFile]:
-    """Yield the data files, in the order in which they were written. Raises SinkError."""
+    """Yield the data files, oldest first. Raises SinkError."""
     assert snapshot.delta is not None
     listed = snapshot.files().sort_by([("modification_time", "ascending"), ("path", "ascending")])
     names = [name for name in listed.column_names if name.startswith("partition.")]
@@ -81,7 +81,7 @@ def stored_files(snapshot: TableSnapshot) -> Iterator[StoredFile]:
 
 
 def file_layout(table: DeltaTable) -> FileLayout:
-    """Return the layout of the table's files: the columns that are no partition, with the statistics that it names."""
+    """Return the layout of the table's files: all columns except partition columns, with the table's statistics."""
     metadata = table.metadata()
     columns = [field for field in pa.schema(table.schema().to_arrow()) if field.name not in metadata.partition_columns]
     named = metadata.configuration.get(STATISTICS_PROPERTY)
@@ -92,9 +92,9 @@ def file_layout(table: DeltaTable) -> FileLayout:
 
 
 def replace(location: Location, read: DeltaTable, old: Collection[StoredFile], new: Sequence[DataFile]) -> int:
-    """Commit `new` in place of `old`, files of the version that was read, and return the table's new version.
+    """Commit `new` in place of `old`, files of the version `read`, and return the table's new version.
 
-    Raises Conflict, and SinkError where the commit cannot be written, or others were faster TRIES times.
+    Raises Conflict, also if other processes committed first TRIES times; SinkError if the commit cannot be written.
     """
     commit_id, error = uuid4().hex, None
     with reading(location.path, "rewrite files of"):
@@ -136,7 +136,7 @@ def _state(table: DeltaTable) -> object:
 
 
 def _with_deletion_vectors(table: DeltaTable) -> set[str]:
-    """Return the names of the files of which some rows are deleted: who reads the file alone would see them."""
+    """Return the names of the files with deletion vectors: the files alone still contain the deleted rows."""
     if "deletionVectors" not in (table.protocol().reader_features or ()):
         return set()
     return {_name(uri) for uri in pa.table(table.deletion_vectors().read_all()).column("filepath").to_pylist()}
@@ -159,7 +159,7 @@ def _added(files: Sequence[DataFile]) -> Iterator[AddAction]:
 
 
 def _commit(table: DeltaTable, actions: list[RemoveAction | AddAction], commit_id: str) -> None:
-    """Write the version after the one that was read. Raises deltalake's error where there is one already."""
+    """Write the version after the table's. Raises deltalake's error if that version exists."""
     table.create_write_transaction(
         actions,
         "append",

@@ -22,13 +22,13 @@ class TableSize:
 
 
 def size_of(files: Iterable[DataFile]) -> TableSize:
-    """Return the size of files that were written."""
+    """Return the size of these files."""
     listed = list(files)
     return TableSize(sum(file.rows for file in listed), len(listed), sum(file.size for file in listed))
 
 
 def count(table: DeltaTable) -> TableSize:
-    """Return the size of the version that was read. Takes as long as its files are many."""
+    """Return the size of the table's version. Slow for many files."""
     files = pa.table(table.get_add_actions(flatten=True))
     if not files.num_rows:
         return TableSize(0, 0, 0)

@@ -1,6 +1,6 @@
-"""A table as the sink reads it: by deltalake, whose engine knows partitions, statistics and deletion vectors.
+"""Reads tables with deltalake, without Java. Its engine supports partitions, statistics and deletion vectors.
 
-No Java takes part. `layout` says what a table looks like, `creation` makes it, and `commits` writes to it.
+`layout` describes a table, `creation` creates it, and `commits` writes to it.
 """
 
 import json
@@ -21,8 +21,8 @@ from log_shipper.spark_sink.storage.power_cuts import damage
 
 NO_BATCH = -1  # below every batch number
 NO_TABLE = -1  # below every version
-# Files of less than 10 MB together would be read one after the other, each by some requests that take their time. Below
-# this size they would be cut into pieces that are hardly larger than a footer, which is read for each.
+# For object stores, with slow requests: by default, files of together less than 10 MB are read one after the other.
+# With a smaller minimum they would be split into pieces hardly larger than a footer, which is read for each piece.
 _FOR_STORES = {
     "datafusion.execution.target_partitions": "16",
     "datafusion.optimizer.repartition_file_min_size": "65536",
@@ -31,21 +31,20 @@ _FOR_STORES = {
 
 @dataclass(frozen=True, slots=True)
 class TxnId:
-    """The name of a batch's commit in a table's log: Delta's txnAppId is the query's id, and its txnVersion is the
-    number of the batch, which rises."""
+    """The transaction id of a batch's commit: Delta's txnAppId is the query's id, its txnVersion the batch's number."""
 
     query_id: str
     batch: int
 
 
 class Unnamed(Enum):
-    """The reason why a commit does not have the name of a batch."""
+    """The reason why a commit has no transaction id of a batch."""
 
     NOT_A_BATCH = "the rows are not a batch of the query: a repair, or what an earlier run had read beyond its bounds"
     NAME_IS_USED = "a killed run of the same batch has committed a part of it under the name, and this is the remainder"
 
 
-# The name of a commit in Delta's log. Of two commits with the same TxnId the second one fails.
+# The transaction id of a commit, or why it has none. Of two commits with the same TxnId the second one fails.
 CommitName: TypeAlias = TxnId | Unnamed
 
 
@@ -60,7 +59,7 @@ class Table:
         return self.location.path
 
     def snapshot(self) -> "TableSnapshot":
-        """Return the newest version. Reads the log: take one for all questions. Raises SinkError."""
+        """Return the newest version. Reads the log: use one snapshot for all reads. Raises SinkError."""
         with reading(self.path):
             return TableSnapshot(self, self.location.open())
 
@@ -74,7 +73,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class TableSnapshot:
-    """One version of a table; `delta` is None where there is none. Every method may raise SinkError."""
+    """One version of a table; `delta` is None if the table is missing. Every method may raise SinkError."""
 
     table: Table
     delta: DeltaTable | None
@@ -89,7 +88,7 @@ class TableSnapshot:
 
     @property
     def version(self) -> int:
-        """The version of the newest commit; every commit is one more. NO_TABLE without a table."""
+        """The version of the newest commit, NO_TABLE without a table."""
         return NO_TABLE if self.delta is None else self.delta.version()
 
     @property
@@ -111,20 +110,20 @@ class TableSnapshot:
         return NO_BATCH if batch is None else batch
 
     def files(self) -> pa.Table:
-        """Return the data files with their bounds, as deltalake names the columns (path, size_bytes, num_records,
-        min.ts, partition.date ...). The table must exist."""
+        """Return the data files with their bounds, in deltalake's columns (path, size_bytes, num_records, min.ts,
+        partition.date ...). The table must exist."""
         assert self.delta is not None
         with reading(self.path):
             return pa.table(self.delta.get_add_actions(flatten=True))
 
     def select(self, query: str) -> pa.Table:
-        """Return the answer to a SQL query (DataFusion's) over the rows of the table, which must exist, and is called
-        `stored` there. Columns whose names are words of SQL need quotes: "offset"."""
+        """Return the result of a SQL query (DataFusion's) on the table, which must exist. Its name in the query is
+        `stored`. Columns named like SQL keywords need quotes: "offset"."""
         with reading(self.path):
             return self._reader(query).read_all()
 
     def stream(self, query: str) -> Iterator[pa.RecordBatch]:
-        """Yield the same in batches, as they are read."""
+        """Yield the result of a SQL query in batches, while it is read."""
         with reading(self.path):
             yield from self._reader(query)
 
@@ -133,30 +132,30 @@ class TableSnapshot:
         settings = _FOR_STORES if self.table.location.directory is None else None
         answer = QueryBuilder(settings).register("stored", self.delta).execute(query)
         rows = pa.RecordBatchReader.from_stream(answer)
-        # The engine's own kinds of texts are such as few of Arrow's functions take.
+        # The engine returns string views, which few of Arrow's functions support.
         return rows.cast(pa.schema([field.with_type(_plain(field.type)) for field in rows.schema]))
 
     def has_rows_of(self, topics: Iterable[str]) -> bool:
-        """Return True if a row came from one of the topics. Reads no more files than their statistics require."""
+        """Return True if a row came from one of the topics. Skips files by their statistics."""
         names = ", ".join(map(literal, topics))
         if self.is_empty or not names:
             return False
         return bool(self.select(f"SELECT 1 FROM stored WHERE topic IN ({names}) LIMIT 1").num_rows)
 
     def restored_since(self, version: int) -> int | None:
-        """Return the version of a RESTORE after this one, None without one."""
+        """Return the version of the first RESTORE after `version`, None without one."""
         with reading(self.path):
             commits = read_commits(self.table.location.files(), range(version + 1, self.version + 1))
             return next((int(commit["version"]) for commit in commits if commit.get("operation") == "RESTORE"), None)
 
 
 def read_commits(files: fs.FileSystem, versions: range) -> Iterator[dict[str, Any]]:
-    """Yield what the log says of each version (its `commitInfo`), with its number as `version`, and True as `examine`
-    where it changes what a writer has to know; nothing of one that the log does not have. `files`: those of the table's
-    directory. May raise OSError, and ValueError.
+    """Yield the `commitInfo` of each version, with its number as `version`, and with `examine` True if it changes
+    protocol or metadata; versions that the log lacks are left out. `files`: of the table's directory. May raise OSError
+    and ValueError.
 
-    Not by deltalake's `history`: that lists what is newest in the log, and numbers it from the version that was read.
-    Where another process has committed meanwhile, all numbers are too low."""
+    deltalake's `history` numbers the newest commits down from the version that was read: all numbers are too low if
+    another process has committed meanwhile."""
     for version in versions:
         try:
             with files.open_input_stream(f"_delta_log/{version:020}.json") as stream:
@@ -171,22 +170,22 @@ def read_commits(files: fs.FileSystem, versions: range) -> Iterator[dict[str, An
 
 
 def literal(text: str) -> str:
-    """Return the text as SQL has it."""
+    """Return the text as a SQL literal."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def quoted(name: str) -> str:
-    """Return the name of a column as SQL has it."""
+    """Return the column name as a quoted SQL identifier."""
     return '"' + name.replace('"', '""') + '"'
 
 
 @contextmanager
 def reading(path: str, doing: str = "read") -> Iterator[None]:
-    """Raise SinkError for what deltalake and Arrow raise where a table cannot be read, which names no file of the log.
-    `doing`: what it is read for."""
+    """Translate errors of deltalake and Arrow to SinkError, and name a damaged file of the log, which they do not.
+    `doing`: the verb of the message."""
     try:
         yield
-    except (DeltaError, OSError, pa.ArrowException, ValueError) as error:  # the last one is JSON's
+    except (DeltaError, OSError, pa.ArrowException, ValueError) as error:  # ValueError: invalid JSON
         raise SinkError(f"cannot {doing} the table {path}: {damage(path) or error}") from error
 
 

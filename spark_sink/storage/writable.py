@@ -1,7 +1,7 @@
-"""Refuses tables that demand of a writer what the sink does not do, by the name of what they demand.
+"""Refuses tables with writer requirements that the sink does not meet, and names these requirements.
 
-deltalake refuses some of them itself, at the first commit. Others it would write to without doing what they demand:
-CHECK and NOT NULL are left to who writes the data files, and that is the sink.
+deltalake refuses some of these tables itself, at the first commit. Others it would write to without enforcing the
+requirement: CHECK and NOT NULL are up to the writer of the data files, the sink.
 """
 
 from collections.abc import Iterator, Set
@@ -10,7 +10,7 @@ from deltalake import DeltaTable
 
 from log_shipper.spark_sink.errors import Refused
 
-# An append meets what these demand. Invariants and constraints are looked at one by one.
+# Features that an append supports. Invariants and constraints are checked one by one.
 WRITABLE_FEATURES = {
     "appendOnly",
     "invariants",
@@ -21,7 +21,7 @@ WRITABLE_FEATURES = {
     "v2Checkpoint",
     "timestampNtz",
 }
-# A member of a column's metadata -> what it says about the column.
+# A member of a column's metadata -> what it requires.
 _COLUMN_DEMANDS = {
     "delta.invariants": "an invariant",
     "delta.generationExpression": "generated values",
@@ -38,13 +38,12 @@ _PROPERTIES = {
 _CONSTRAINT = "delta.constraints."
 
 
-# The values of VARIANT are two binary columns to who only copies rows.
+# A copy of rows treats VARIANT as two binary columns.
 _REWRITABLE_FEATURES = WRITABLE_FEATURES | {"variantType", "variantType-preview"}
 
 
 def check_rewritable(path: str, table: DeltaTable) -> None:
-    """Raise Refused where the sink cannot replace files by others that have the same rows. What a table demands of
-    its rows, they meet already."""
+    """Raise Refused if the sink cannot rewrite files of the table. Existing rows already meet its constraints."""
     if demands := list(_table_demands(table, _REWRITABLE_FEATURES)):
         raise Refused(
             f"the table {path} has {'; '.join(demands)}: the sink cannot compact such a table. Run OPTIMIZE in Spark, "
@@ -53,7 +52,7 @@ def check_rewritable(path: str, table: DeltaTable) -> None:
 
 
 def check_writable(path: str, table: DeltaTable) -> None:
-    """Raise Refused where the table has what the sink does not write."""
+    """Raise Refused if the table has requirements that the sink does not meet."""
     if demands := list(dict.fromkeys(_demands(table))):
         raise Refused(
             f"the table {path} has {'; '.join(demands)}: the sink cannot write to such a table. Drop these (ALTER "

@@ -1,12 +1,11 @@
-"""Keeps the marks table small: one row for each file, partition, topic and table; none for files that are long quiet.
+"""Keeps the marks table small: one row for each file, partition, topic and table; none for files without recent rows.
 
-The running job appends to it every second and must never fail. So the fold is a commit that replaces exactly the files
-that it has read and changes no data (`rewrites`): concurrent appends pass, and they stay; only another fold of the same
-files is a conflict, and that one is retried. An ordinary overwrite would remove what was appended meanwhile, and a
-MERGE or DELETE would lose against every append.
+The running job appends to the table every second and must never fail. So the fold only replaces the files that it has
+read (`rewrites`): concurrent appends succeed and stay; only another fold of the same files conflicts, and is retried.
+An ordinary overwrite would remove concurrent appends, and a MERGE or DELETE would conflict with every append.
 
-A row that is folded twice, or with newer ones beside it, gives the same marks: of a file the maximum counts, of
-anything else the last row. SQL folds them, so a million marks are in memory as the engine has them, and once.
+Folding a row twice, or beside newer rows, gives the same marks: the maximum counts for a file, otherwise the last row.
+SQL does the folding, so a million marks are in memory only once, in the engine's form.
 """
 
 from collections.abc import Sequence
@@ -25,8 +24,8 @@ from log_shipper.spark_sink.storage.writable import check_rewritable
 
 @dataclass(frozen=True, slots=True)
 class MarksFolding:
-    """Marks that were read, and will be folded by `commit`. Rows that are appended meanwhile are not part of it.
-    `queries`: what selects the rows that are kept."""
+    """The read marks, which `commit` folds. Concurrently appended rows are not part of it. `queries`: select the rows
+    to keep."""
 
     snapshot: TableSnapshot
     files: Sequence[StoredFile]
@@ -40,7 +39,7 @@ class MarksFolding:
         return self.kept_rows == self.rows and len(self.files) < 2
 
     def commit(self) -> None:
-        """Replace the files. Raises Conflict where another writer has removed one of them, and other SinkErrors."""
+        """Replace the files. Raises Conflict if another writer has removed one of them, and other SinkErrors."""
         location, read = self.snapshot.table.location, self.snapshot.delta
         assert read is not None
         layout = file_layout(read)
@@ -55,7 +54,7 @@ class MarksFolding:
 def read(table: Table, forget_before: float) -> MarksFolding:
     """Read the marks of the table. Raises SinkError.
 
-    `forget_before`: files without a row since then (seconds of the epoch) are left out.
+    `forget_before`: files without a newer row (seconds of the epoch) are left out.
     """
     snapshot = table.snapshot()
     assert snapshot.delta is not None
@@ -70,12 +69,12 @@ def read(table: Table, forget_before: float) -> MarksFolding:
     with reading(table.path, "fold"):
         rows = compute.sum(snapshot.files().column("num_records")).as_py() or 0
     folded, others = query_of_files(snapshot.columns), query_of_others(snapshot.columns)
-    # The mark's own time, not the date of its rows: a file of last year that is shipped today is new for days to come.
+    # The time of the mark, not the date of its rows: a file of last year that is shipped today must be kept.
     cutoff = f"arrow_cast({round(forget_before * 1e6)}, 'Timestamp(Microsecond, Some(\"UTC\"))')"
-    lately = f"SELECT * FROM ({folded}) WHERE at IS NULL OR at >= {cutoff}"
-    all_files, quiet = _counts(snapshot, f"count(*), count(*) FILTER (WHERE at < {cutoff}) FROM ({folded})")
-    (other_things,) = _counts(snapshot, f"count(*) FROM ({others})")
-    return MarksFolding(snapshot, files, (lately, others), rows, all_files - quiet + other_things, quiet)
+    recent = f"SELECT * FROM ({folded}) WHERE at IS NULL OR at >= {cutoff}"
+    all_files, old_files = _counts(snapshot, f"count(*), count(*) FILTER (WHERE at < {cutoff}) FROM ({folded})")
+    (other_rows,) = _counts(snapshot, f"count(*) FROM ({others})")
+    return MarksFolding(snapshot, files, (recent, others), rows, all_files - old_files + other_rows, old_files)
 
 
 def _counts(snapshot: TableSnapshot, query: str) -> list[int]:

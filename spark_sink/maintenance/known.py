@@ -12,8 +12,8 @@ Role = Literal["lines", "dead letter", "view", "marks"]
 
 @dataclass(frozen=True, slots=True)
 class KnownTable:
-    """A table with its role and retention. `name`: of a view, or of one table of a template; `rewritten`: each batch of
-    the view replaces all rows (mode: complete)."""
+    """A table with its role and retention. `name`: of a view, or of a template's table; `rewritten`: each batch of the
+    view replaces all rows (mode: complete)."""
 
     role: Role
     table: Table
@@ -49,7 +49,7 @@ def table_name(config: SinkConfig, path: str) -> str:
 
 
 def lines_paths(config: SinkConfig) -> list[str]:
-    """Return the one path; with a template, the paths of the tables that the marks name."""
+    """Return the configured path; with a template, all paths of tables in the marks."""
     if not config.has_template:
         return [config.table.path]
     marks = table_of(config, config.state_path).snapshot()

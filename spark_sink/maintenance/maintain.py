@@ -3,10 +3,9 @@
     each table of lines, the dead letter, each view        retention ─► optimize ─► vacuum
     marks                                                            fold     ─► vacuum
 
-Every step is one commit of Delta's, or none: a kill leaves a table as it was. The stream only appends, and never fails
-because of a step. A step fails where another process has committed what it would have had to read (a second `maintain`,
-a repair, old rows that land while old rows are deleted), and is retried. A failure in one table is logged, and the next
-table follows.
+Every step is at most one Delta commit, so a killed step leaves the table unchanged. The stream only appends, and never
+fails because of a step. A step fails, and is retried, if a concurrent commit conflicts (a second `maintain`, a repair,
+old rows that land during the retention step). A failure in one table is logged, and the next table follows.
 """
 
 import logging
@@ -31,7 +30,7 @@ from log_shipper.spark_sink.storage.rewrites import Conflict
 logger = logging.getLogger(__name__)
 
 OLD_COMMIT = 86400.0
-TRIES = 5  # the winner of a conflict has usually done the loser's work: five conflicts in a row are not chance
+TRIES = 5  # usually the winner of a conflict has done the loser's work: five conflicts in a row are not chance
 
 
 def run(config: SinkConfig, dry_run: bool) -> int:
@@ -46,7 +45,7 @@ class Maintenance:
     config: SinkConfig
     dry_run: bool
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
-    uncommitted_since: float = field(default_factory=time.time)  # a batch that begins from now on writes later
+    uncommitted_since: float = field(default_factory=time.time)  # later batches write newer files
     failed: int = 0
     done: int = 0
     many_files: int = MANY_FILES  # a table with more gets a warning
@@ -111,7 +110,7 @@ class Maintenance:
             self._note_pending(planned)
 
     def _note_pending(self, planned: datetime) -> None:
-        """Keep the files that have been written since the batch was planned: it may still commit them."""
+        """Keep all files written since the pending batch was planned: it may still commit them."""
         self.uncommitted_since = min(self.uncommitted_since, planned.timestamp())
         vacuum = self.config.maintenance.vacuum
         if vacuum.mode != "off" and time.time() - planned.timestamp() > vacuum.retain:
@@ -150,7 +149,7 @@ def _changed(before: Sizes, after: Sizes) -> str:
 
 
 def retried(step: Callable[[], None]) -> None:
-    """Retry while another writer's commit conflicts, TRIES times at most; then raise its error."""
+    """Run the step, at most TRIES times while it raises Conflict."""
     for _ in range(TRIES - 1):
         try:
             return step()

@@ -1,12 +1,12 @@
-"""Compacts small files (as OPTIMIZE does): those of dates that get no more rows, and today's where they are many.
+"""Compacts small files (like OPTIMIZE): of dates that get no more rows, and of open dates with many small files.
 
-A file is small below half the target size: two of those always fit in one, so each run that finds any leaves fewer.
-Where rows are still coming, what was compacted before is copied again only together with as many bytes of smaller files
-(`without_large`): so a row is copied a few times, and not once a round, and replaced files, which stay until VACUUM
-deletes them, are a few times the table's growth.
-The rows are copied in the order in which they landed, by what writes the sink's own files, a row group at a time. The
-commit changes no row and lets appends pass (`rewrites`); of two that compact the same files the later one fails, and
-finds nothing left to do when it is retried.
+A file is small below half the target size: two of them always fit in one, so each run reduces their number. While rows
+still arrive, a compacted file is copied again only together with as many bytes of smaller files (`without_large`): so a
+row is copied a few times instead of once per round, and replaced files, which stay until VACUUM deletes them, take a
+few times the table's growth.
+Rows are copied in landing order, one row group at a time, by the writer of the sink's own files. The commit changes no
+rows and does not conflict with appends (`rewrites`); of two concurrent compactions of the same files the later one
+fails, and its retry finds nothing to do.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,15 +23,15 @@ from log_shipper.spark_sink.storage.rewrites import StoredFile, file_layout, rep
 from log_shipper.spark_sink.storage.tables import Table, reading
 from log_shipper.spark_sink.storage.writable import check_rewritable
 
-TARGET = 1024**3  # as Delta has it (spark.databricks.delta.optimize.maxFileSize)
-BATCH = 16_384  # rows in memory at a time, beside those of a row group
-# Spark's own form of times, which reaches no further than 1677 to 2262 as nanoseconds.
+TARGET = 1024**3  # Delta's default (spark.databricks.delta.optimize.maxFileSize)
+BATCH = 16_384  # rows in memory at a time, besides those of a row group
+# Read Spark's INT96 times as microseconds: nanoseconds only reach from 1677 to 2262.
 _PARQUET = dataset.ParquetFileFormat(coerce_int96_timestamp_unit="us")
 
 
 @dataclass(frozen=True, slots=True)
 class OptimizeResult:
-    """The files and bytes that one compaction removed, and those that it added in their place."""
+    """The files and bytes that one compaction removed, and those that it added."""
 
     files_before: int
     files_after: int
@@ -48,26 +48,26 @@ def small_size(config: OptimizeConfig) -> int:
 
 
 def plan(sizes: Sizes, config: OptimizeConfig, now: datetime) -> Iterator[DateFiles]:
-    """Yield the dates whose files are worth compacting, oldest first. A table that is not partitioned by date counts as
-    one date, which is compacted at any time."""
+    """Yield the dates with enough small files, oldest first. A table that is not partitioned by date counts as one
+    closed date."""
     for day in sorted(sizes.by_date, key=lambda day: day.date or date.min):
         if sizes.dated and day.date is None:
-            continue  # bad dates: few, and nothing asks for them by date
+            continue  # invalid dates: few files, and no query filters by them
         closed = day.date is None or is_closed(day.date, config.closed_after, now)
-        if day.most_in_directory >= (config.min_files if closed else config.open_min_files):
+        if day.max_small_in_directory >= (config.min_files if closed else config.open_min_files):
             yield day
 
 
 def is_closed(day: date, after: float, now: datetime) -> bool:
-    """Return True if the day ended, in UTC, that many seconds ago."""
+    """Return True if the day ended, in UTC, at least `after` seconds ago."""
     end = datetime.combine(day, time(), UTC) + timedelta(days=1)
     return end + timedelta(seconds=after) <= now
 
 
 def compact(table: Table, day: date | None, target: int, closed: bool = True) -> OptimizeResult:
-    """Compact the small files of one date, or of the whole table: one commit, so that a kill loses the work of one
-    date. `closed`: no more rows are expected. Raises Refused where the table has what the sink does not write,
-    Conflict, and other SinkErrors."""
+    """Compact the small files of one date, or of the whole table, in one commit: a kill loses the work of one date.
+    `closed`: no more rows are expected. Raises Refused if the table has unsupported features, Conflict, and other
+    SinkErrors."""
     snapshot = table.snapshot()
     assert snapshot.delta is not None
     check_rewritable(table.path, snapshot.delta)
@@ -85,10 +85,10 @@ def compact(table: Table, day: date | None, target: int, closed: bool = True) ->
 
 
 def without_large(files: Iterable[StoredFile]) -> list[StoredFile]:
-    """Return the files, in their order, without those of each directory that are larger than all smaller ones of it
-    together: what comes of the rest is at least twice as large as its largest file."""
+    """Return the files, in their order, except those that are larger than all smaller ones of their directory together:
+    the compacted rest is at least twice as large as its largest file."""
     in_order, kept, sums = list(files), set[str](), dict[str, int]()
-    pending: dict[str, list[str]] = {}  # larger than the smaller ones so far: kept if a larger one is
+    pending: dict[str, list[str]] = {}  # larger than the smaller ones so far: kept only if a larger file is
     for file in sorted(in_order, key=lambda file: file.size):
         smaller = sums.get(file.directory, 0)
         pending.setdefault(file.directory, []).append(file.path)
@@ -99,7 +99,7 @@ def without_large(files: Iterable[StoredFile]) -> list[StoredFile]:
 
 
 def groups_of(files: Iterable[StoredFile], target: int) -> Iterator[list[StoredFile]]:
-    """Yield the files of each directory in their order, as many together as reach the target size."""
+    """Yield groups of files of one directory, in their order, up to the target size."""
     groups: dict[str, list[StoredFile]] = {}
     sizes: dict[str, int] = {}
     for file in files:

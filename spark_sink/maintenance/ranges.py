@@ -1,4 +1,4 @@
-"""The ranges of offsets that have landed and that Kafka still has, and the pieces in which they are read again."""
+"""The landed offsets that Kafka still has, and the pieces in which a repair reads them again."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from log_shipper.spark_sink.storage.tables import literal
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """From `starts` up to `ends`, of the same partitions. `shorter`: Kafka's ends of partitions of which more has
-    landed: their topic was re-created. `notes`: what is left out, and what is read although it may not be wanted."""
+    """The offsets from `starts` up to `ends`, of the same partitions. `shorter`: Kafka's ends where they are before the
+    landed ones: the topic was re-created. `notes`: warnings about records left out, or perhaps read unintentionally."""
 
     starts: dict[Partition, int]
     ends: dict[Partition, int]
@@ -30,18 +30,18 @@ def range_to_read(
     landed: Offsets,
     recreated: Collection[str] = (),
 ) -> Range:
-    """Return the range that is to be read again.
+    """Return the range to read again.
 
-    `partitions`: those that are read (`topics.present`); `landed`: the next offset to land of each; `recreated`: topics
+    `partitions`: the configured ones (`topics.present`); `landed`: the next offset to land of each; `recreated`: topics
     that were re-created since, to which the configured start of the sink does not apply.
     """
-    wanted = set(landed) & set(partitions)
-    same = {(topic, number) for topic, number in wanted if topic not in recreated}
-    earliest, latest, begun = broker.earliest(wanted), broker.latest(wanted), _begun(config, broker, same)
-    starts = {partition: max(earliest[partition], begun.get(partition, 0)) for partition in wanted}
-    ends = {partition: min(landed[partition], latest[partition]) for partition in wanted}
-    left = sorted(partition for partition in wanted if starts[partition] < ends[partition])
-    notes = (*_not_read(set(landed) - wanted), *_deleted(earliest, begun, landed), *_skipped(config))
+    known = set(landed) & set(partitions)
+    same = {(topic, number) for topic, number in known if topic not in recreated}
+    earliest, latest, begun = broker.earliest(known), broker.latest(known), _begun(config, broker, same)
+    starts = {partition: max(earliest[partition], begun.get(partition, 0)) for partition in known}
+    ends = {partition: min(landed[partition], latest[partition]) for partition in known}
+    left = sorted(partition for partition in known if starts[partition] < ends[partition])
+    notes = (*_not_read(set(landed) - known), *_deleted(earliest, begun, landed), *_skipped(config))
     shorter = {partition: end for partition, end in ends.items() if end < landed[partition]}
     return Range(
         {partition: starts[partition] for partition in left},
@@ -52,7 +52,7 @@ def range_to_read(
 
 
 def _begun(config: SinkConfig, broker: BrokerOffsets, same: Collection[Partition]) -> Offsets:
-    """Return where the sink was configured to begin: records before that are not missing."""
+    """Return the configured start of the sink: earlier records do not count as missing."""
     if config.start == "timestamp" and config.start_timestamp is not None:
         latest = broker.latest(same)
         return {**latest, **broker.at_timestamp(same, round(config.start_timestamp.timestamp() * 1000))}
@@ -93,19 +93,19 @@ def _skipped(config: SinkConfig) -> list[str]:
     ]
 
 
-def pieces(starts: Offsets, ends: Offsets, most: int) -> Iterator[tuple[Offsets, Offsets]]:
-    """Yield starts and ends of consecutive ranges, each of `most` offsets at most over all partitions. A partition that
-    is complete is left out."""
+def pieces(starts: Offsets, ends: Offsets, max_offsets: int) -> Iterator[tuple[Offsets, Offsets]]:
+    """Yield starts and ends of consecutive ranges, each with at most `max_offsets` over all partitions. Completed
+    partitions are left out."""
     done = dict(starts)
     while left := {partition: end - done[partition] for partition, end in ends.items() if done[partition] < end}:
-        share = max(1, most // len(left))
+        share = max(1, max_offsets // len(left))
         piece_ends = {partition: done[partition] + min(share, count) for partition, count in left.items()}
         yield {partition: done[partition] for partition in left}, piece_ends
         done |= piece_ends
 
 
 def within(starts: Offsets, ends: Offsets) -> str:
-    """Return a condition of SQL that holds for all rows of these ranges, and for others of their topics, in a form that
-    file statistics can answer: it does not grow with the partitions."""
+    """Return a SQL condition that all rows of these ranges meet, and perhaps others of their topics, in a form that
+    file statistics can answer. It does not grow with the partitions."""
     names = ", ".join(literal(topic) for topic in sorted({topic for topic, _ in starts}))
     return f"topic IN ({names}) AND kafka_offset BETWEEN {min(starts.values())} AND {max(ends.values()) - 1}"

@@ -1,13 +1,11 @@
-"""`spark-sink repair`: lands records that should be in the tables and are not. Run it while `run` is stopped.
+"""`spark-sink repair`: lands records that are missing from the tables. Run it while `run` is stopped.
 
-`--reason TEXT` parses the records of the dead letter whose reason contains the text again, by the current
-configuration (`repair_dead_letter`). `--from-kafka` reads again all offsets that count as landed and that Kafka still
-has, and lands the records that no table has (`repair_from_kafka`): after a RESTORE, or when too much was deleted.
+`--reason TEXT` parses dead letters whose reason contains the text again, with the current configuration
+(`repair_dead_letter`). `--from-kafka` reads all landed offsets that Kafka still has again, and lands the records that
+no table has (`repair_from_kafka`): after a RESTORE, or after too many rows were deleted.
 
-Both use the landing of `run`, so no line lands a second time: rows are identified by their place in Kafka, and lines by
-host, file id and offset. A command that was killed is run again.
-
-A place in Kafka is topic, partition, offset, and Kafka's time: a topic that was re-created has the same offsets again.
+Both land records like `run`, so no line lands twice: rows are identified by their place in Kafka, lines by host, file
+id and offset. After a kill, run the command again.
 """
 
 import logging
@@ -34,7 +32,7 @@ def run(config: SinkConfig, reason: str | None, from_kafka: bool, dry_run: bool)
     options = client.latest(config.kafka)
 
     def new_writer(tasks: Tasks) -> BatchWriter:
-        # Records that Kafka deletes while the command runs are lost either way, and must not end it.
+        # Records that Kafka deletes during the command are lost in any case, and must not abort it.
         return open_writer(tasks, config, lambda: OpenReader(options(), may_lose=True), time.time, logger.info)
 
     if not from_kafka:

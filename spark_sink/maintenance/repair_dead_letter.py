@@ -1,4 +1,4 @@
-"""Parses records of the dead letter again, by the current configuration. Those that are lines now land, and are then
+"""Parses dead letters again, with the current configuration. Records that are now good land as lines, and are then
 deleted from the dead letter."""
 
 import logging
@@ -25,14 +25,14 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterRepair:
-    """One run of the command. It needs no Spark: the records pass through this process."""
+    """One run of the command, without Spark: this process converts the records."""
 
     writer: BatchWriter
     dry_run: bool
 
     def land(self, reason: str) -> None:
-        """Land the records whose reason contains the text, in any case. Raises Refused where `run` would: rows that
-        land here would hide that a table lacks others."""
+        """Land the records whose reason contains the text, ignoring case. Raises Refused like `run`: new commits would
+        hide that a table lacks rows."""
         tables = self.writer.tables
         dead_letter = tables.dead_letter.snapshot()
         if not dead_letter.exists:
@@ -43,7 +43,7 @@ class DeadLetterRepair:
         )
         asked = _Asked(dead_letter, reason)
         written = self.writer.ranges.write_records(asked.records())
-        tables.staged(dead_letter.path, written.bad).discard()  # they are there already
+        tables.staged(dead_letter.path, written.bad).discard()  # still bad: the dead letter already has them
         written.bad.clear()
         count = sum(lines.rows for lines in written.lines.values())
         self._log(reason, count, asked.count)
@@ -68,7 +68,7 @@ class DeadLetterRepair:
         logger.info(text, extra={"good": count, "asked": all_of_them})
 
     def _move(self, written: WrittenBatch, count: int) -> None:
-        """Land the good records, but for those that an earlier run of the command has landed, and delete them from the
+        """Land the good records, except those landed by an earlier run of the command, and delete all of them from the
         dead letter."""
         rows = [
             self.writer.tables.staged(path, lines.files).rows([*PLACE, "date"]) for path, lines in written.lines.items()
@@ -85,8 +85,8 @@ class DeadLetterRepair:
         )
 
     def _landed_before(self, good: pa.Table, places: Places) -> OrphanedRows:
-        """Return the rows that are in a table already, and note their marks: the command may have been killed before it
-        wrote them."""
+        """Return the rows that a table already has, and note their marks: a killed command may not have written the
+        marks."""
         dates, offsets = (compute.min_max(good[name]).as_py() for name in ("date", "kafka_offset"))
         source = (
             f"FROM stored WHERE date BETWEEN DATE '{dates['min']}' AND DATE '{dates['max']}' "
@@ -109,7 +109,7 @@ class DeadLetterRepair:
             orphaned.files.append((snapshot.path, file))
 
     def _forget(self, good: pa.Table) -> None:
-        """Delete the records from the dead letter: they are lines now."""
+        """Delete the landed records from the dead letter."""
         dead_letter = self.writer.tables.dead_letter.snapshot()
         assert dead_letter.delta is not None
         same = " AND ".join(f"bad.{name} = repaired.{name}" for name in PLACE)
@@ -130,14 +130,14 @@ class DeadLetterRepair:
 
 @dataclass(slots=True)
 class _Asked:
-    """The records whose reason contains a text, in any case; `count`: how many have been read."""
+    """The dead letters whose reason contains a text, ignoring case; `count`: number of records read."""
 
     dead_letter: TableSnapshot
     reason: str
     count: int = 0
 
     def records(self) -> Iterator[KafkaRecords]:
-        """Yield them, those of one partition together."""
+        """Yield the records, grouped by partition."""
         contains = f"contains(lower(reason), {literal(self.reason.lower())})"
         columns = f"{PLACE_SQL}, key, value, headers"
         for batch in self.dead_letter.stream(f"SELECT {columns} FROM stored WHERE last_offset IS NULL AND {contains}"):

@@ -1,7 +1,7 @@
-"""Reads again all offsets that count as landed and that Kafka still has, and lands the records that no table has.
+"""Reads all landed offsets that Kafka still has again, and lands the records that no table has.
 
-A repair that was killed is recorded in the marks, and `run` is refused: the tables' versions, which showed the loss,
-have been overwritten by then.
+The marks record a running repair, so that `run` is refused after a killed one: the tables' saved versions, which showed
+the loss, are overwritten by then.
 """
 
 import logging
@@ -31,7 +31,7 @@ class KafkaRepair:
     dry_run: bool
 
     def land(self, admin: Admin) -> None:
-        """Land the records between Kafka's first offsets and the ends in the marks that no table has."""
+        """Land records that no table has, from Kafka's first offsets to the ends in the marks."""
         if not self.writer.marks.ends:
             logger.info(f"nothing to repair: the marks table {self.writer.tables.marks.path} is empty")
             return
@@ -60,7 +60,7 @@ class KafkaRepair:
         logger.info(f"repaired: landed {landed:,} missing records", extra={"landed": landed})
 
     def _begin_repair(self) -> None:
-        """Record that the repair has begun, and create the tables that are missing."""
+        """Record that the repair has begun, and create missing tables."""
         tables = self.writer.tables
         self.writer.begin_repair()
         tables.prepare()
@@ -68,7 +68,7 @@ class KafkaRepair:
             tables.log(table.path)
 
     def _piece(self, starts: Offsets, ends: Offsets) -> int:
-        """Land the records of this range that no table has. Returns how many they were."""
+        """Land the records of this range that no table has. Returns their number."""
         query = f"SELECT {PLACE_SQL} FROM stored WHERE {within(starts, ends)}"
         known = OrphanedRows()
         for table in self.writer.tables.all(self.writer.marks):
@@ -85,7 +85,7 @@ class KafkaRepair:
         return landed.rows + landed.bad + landed.tombstones
 
     def _count_missing(self, written: WrittenBatch, known: Places) -> int:
-        """Return how many of the rows no table has."""
+        """Return the number of rows that no table has."""
         tables = self.writer.tables
         parts = {path: lines.files for path, lines in written.lines.items()}
         parts[tables.dead_letter.path] = written.bad

@@ -1,11 +1,10 @@
 """Deletes the rows that are older than a table's retention.
 
-In a table partitioned by date whole dates are deleted, which only changes the log; VACUUM deletes the files. Elsewhere
-the files that contain both old rows and others are rewritten.
+In a table partitioned by date, whole dates are deleted, which only changes the log; VACUUM deletes the files. In other
+tables, files with both old and newer rows are rewritten.
 
-A DELETE conflicts with each append that happens while it runs, if what is appended may have old rows: Delta's only
-isolation level, Serializable, demands that of blind appends, too. deltalake's takes some 20 ms, and looks at the
-statistics of what was appended.
+A DELETE conflicts with concurrent appends that may contain old rows: Delta's only isolation level, Serializable,
+requires that for blind appends, too. deltalake's DELETE takes about 20 ms, and checks the statistics of appended files.
 """
 
 from dataclasses import dataclass
@@ -25,13 +24,13 @@ DATE = "date"
 
 
 class NoDate(Exception):
-    """Raised for a view without the column `date`: nothing shows how old its rows are."""
+    """Raised for a view without the column `date`: the age of its rows is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExpiredRows:
-    """The rows from before a day; their number and that of their files as far as they are known without reading the
-    table. `column`: what shows their age, a time or a date; `is_text`: the date is written as a text."""
+    """The rows before a day. `rows` and `files`: their numbers, None if the log does not have them. `column`: a time or
+    a date; `is_text`: the date is stored as a text."""
 
     column: str
     first_kept: date
@@ -41,14 +40,14 @@ class ExpiredRows:
 
     @property
     def condition(self) -> str:
-        """The condition for people."""
+        """The condition in Spark SQL, for messages."""
         if self.column == DATE:
             return f"date < DATE'{self.first_kept.isoformat()}'"
         return f"{self.column} < TIMESTAMP'{self.first_kept.isoformat()} 00:00:00Z'"
 
     @property
     def predicate(self) -> str:
-        """The condition as deltalake has it, which compares statistics only with constants of the very same type."""
+        """The condition for deltalake, which uses statistics only if the constant has exactly the column's type."""
         if self.is_text:
             return f"date < '{self.first_kept.isoformat()}'"
         if self.column == DATE:
@@ -58,7 +57,7 @@ class ExpiredRows:
 
 
 def plan(known_table: KnownTable, snapshot: TableSnapshot, sizes: Sizes, now: datetime) -> ExpiredRows | None:
-    """Return the rows to delete; None where the table has no retention, or no old rows. Raises NoDate."""
+    """Return the rows to delete; None if the table has no retention, or no old rows. Raises NoDate."""
     if known_table.keep is None or known_table.rewritten:
         return None
     first_kept = (now - timedelta(seconds=known_table.keep)).date()
@@ -77,7 +76,7 @@ def plan(known_table: KnownTable, snapshot: TableSnapshot, sizes: Sizes, now: da
 
 
 def count(snapshot: TableSnapshot, expired: ExpiredRows) -> int:
-    """Return how many rows would be deleted. Reads them where the log does not have the number. Raises SinkError."""
+    """Return the number of rows to delete. Reads the rows if the log lacks the number. Raises SinkError."""
     if expired.rows is not None:
         return expired.rows
     counted = snapshot.select(f"SELECT count(*) AS rows FROM stored WHERE {expired.predicate}")
@@ -85,8 +84,8 @@ def count(snapshot: TableSnapshot, expired: ExpiredRows) -> int:
 
 
 def delete(snapshot: TableSnapshot, expired: ExpiredRows) -> int:
-    """Delete the rows of a table as it was read, and return how many they were. Raises Conflict, also where another
-    writer has added old rows since, and SinkError, also for what only Spark can delete from."""
+    """Delete the rows from the snapshot, and return their number. Raises Conflict, also if another writer has added old
+    rows since, and SinkError, also for tables that only Spark can delete from."""
     table = snapshot.delta
     assert table is not None
     if kept := next((file.path for file in stored_files(snapshot) if not file.is_removable), None):

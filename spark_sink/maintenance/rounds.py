@@ -1,7 +1,7 @@
-"""Maintenance by `run` itself: what `spark-sink maintain` does, every `maintenance.interval`, in a process of its own.
+"""Maintenance during `run`: like `spark-sink maintain`, every `maintenance.interval`, in a separate process.
 
-To compact files takes memory, which then goes back to the system, and CPU, which batches have first. A round that fails
-is logged, and the next one follows; one that is killed leaves the tables as they were (`maintain`).
+Compaction takes memory, which the process returns to the system at its end, and CPU, for which batches have priority. A
+failed round is logged, and the next one follows; a killed one leaves the tables unchanged (`maintain`).
 """
 
 import logging
@@ -19,7 +19,7 @@ from log_shipper.spark_sink.options.model import SinkConfig
 
 logger = logging.getLogger(__name__)
 
-FIRST = 600.0  # seconds until the first round, or the interval where that is shorter
+FIRST = 600.0  # seconds until the first round, or the interval if that is shorter
 NICE = 10
 STOP_SECONDS = 5.0
 _COMMAND = ("-m", "log_shipper.spark_sink.maintenance.rounds")
@@ -27,7 +27,7 @@ _COMMAND = ("-m", "log_shipper.spark_sink.maintenance.rounds")
 
 @dataclass(slots=True)
 class Rounds:
-    """The rounds of one run. `ended` is called after each, with True if all steps of it succeeded. Used by one
+    """The rounds of one run. `ended` is called after each one, with True if all its steps succeeded. Used by one
     thread."""
 
     config: SinkConfig
@@ -43,11 +43,11 @@ class Rounds:
 
     @property
     def running(self) -> bool:
-        """True while a round runs, as far as `step` has noticed."""
+        """True while a round runs, as of the last `step`."""
         return self._round is not None
 
     def step(self) -> None:
-        """Start a round that is due, and notice the end of one. Never waits."""
+        """Start a round that is due, or report the end of the running one. Never blocks."""
         if self._round is None:
             if self.clock() >= self._due:
                 self._start()
@@ -61,7 +61,7 @@ class Rounds:
             self.ended(code == 0)
 
     def stop(self) -> None:
-        """End a round that is running. Waits STOP_SECONDS at most."""
+        """End the running round, if any. Waits at most STOP_SECONDS."""
         if self._round is None:
             return
         self._round.terminate()
@@ -74,7 +74,7 @@ class Rounds:
 
     def _start(self) -> None:
         self._due = self.clock() + self.config.maintenance.interval
-        # Where the driver has its packages, whatever has put them there.
+        # The driver's search path, however its packages were installed.
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         try:
             started = subprocess.Popen(self.command, stdin=subprocess.PIPE, env=environment)
@@ -89,7 +89,7 @@ class Rounds:
 
 
 def main() -> int:
-    """Run one round with the configuration that comes on standard input. Returns the exit code of `maintain`."""
+    """Run one round with the configuration from standard input. Returns the exit code of `maintain`."""
     config: SinkConfig = pickle.loads(sys.stdin.buffer.read())
     from log_shipper.spark_sink.maintenance.maintain import Maintenance
 

@@ -1,7 +1,4 @@
-"""The files, bytes and rows of a table, from Delta's log alone: no data file is opened.
-
-The log names each file with its size and, where there are statistics, its number of rows.
-"""
+"""The files, bytes and rows of a table, from Delta's log alone: no data file is opened. Rows come from statistics."""
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -13,20 +10,20 @@ from pyarrow import compute
 from log_shipper.spark_sink.storage.tables import Table, TableSnapshot, read_commits, reading
 
 DATE = "date"
-# To open a table takes 50 ms with this many, 0.2 s with 100,000, and so does each commit to an object store.
+# Opening a table takes 50 ms with this number of files, 0.2 s with 100,000; so does each commit to an object store.
 MANY_FILES = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class DateFiles:
-    """The files of one date; of the whole table (`date` is None) where it is not partitioned by date."""
+    """The files of one date; of the whole table (`date` is None) if it is not partitioned by date."""
 
     date: date | None
     files: int
     small: int
-    most_in_directory: int  # the most small files in one directory: only those can be compacted together
+    max_small_in_directory: int  # of small files: only files of one directory can be compacted together
     bytes: int
-    rows: int | None  # None when a file has no statistics
+    rows: int | None  # None if a file has no statistics
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +31,7 @@ class Sizes:
     """The sizes of one version of a table."""
 
     version: int
-    committed: datetime | None  # None where the commit does not say it, or is not in the log any more
+    committed: datetime | None  # None if the commit has no timestamp, or is no longer in the log
     dated: bool  # partitioned by date, perhaps by more
     by_date: tuple[DateFiles, ...]
 
@@ -61,8 +58,8 @@ class Sizes:
 
 
 def read_sizes(table: Table, small: int) -> Sizes | None:
-    """Return the sizes of the newest version; None without a table. `small`: below how many bytes a file is small.
-    Raises SinkError."""
+    """Return the sizes of the newest version; None without a table. `small`: files below this many bytes count as
+    small. Raises SinkError."""
     snapshot = table.snapshot()
     return sizes_of(snapshot, small) if snapshot.exists else None
 
@@ -81,7 +78,7 @@ def sizes_of(snapshot: TableSnapshot, small: int) -> Sizes:
 
 
 def _directories(files: pa.Table, small: int) -> list[dict[str, Any]]:
-    """Return one row for the files of each directory."""
+    """Return the totals of each directory."""
     if not files.num_rows:
         return []
     sizes = files.column("size_bytes")
@@ -100,7 +97,7 @@ def _directories(files: pa.Table, small: int) -> list[dict[str, Any]]:
 
 
 def date_of(value: object) -> date | None:
-    """Return the date that is the value of a partition column, which may be a text in a view."""
+    """Return the date of a partition column's value, which may be a text in a view."""
     if not isinstance(value, str):
         return value if isinstance(value, date) else None
     try:
@@ -113,9 +110,9 @@ def _date_files(day: date | None, directories: list[dict[str, Any]]) -> DateFile
     def total(name: str) -> int:
         return sum(directory[name] or 0 for directory in directories)
 
-    most = max(directory["small"] for directory in directories)
+    max_small = max(directory["small"] for directory in directories)
     rows = None if total("uncounted") else total("rows")
-    return DateFiles(day, total("files"), total("small"), most, total("bytes"), rows)
+    return DateFiles(day, total("files"), total("small"), max_small, total("bytes"), rows)
 
 
 def _committed(snapshot: TableSnapshot) -> datetime | None:

@@ -1,7 +1,7 @@
-"""`spark-sink status`: how far the sink is, from its tables, its checkpoint and Kafka. It changes nothing.
+"""`spark-sink status`: the progress of the sink, from its tables, its checkpoint and Kafka. It changes nothing.
 
-Whatever can be read is shown: before the first run there are no tables, and Kafka may be unreachable. Lag counts
-offsets, as Kafka's own tools do. The exit code is 1 when something could not be read.
+It shows what it can read: before the first run there are no tables, and Kafka may be unreachable. Lag counts offsets,
+like Kafka's own tools. The exit code is 1 if something could not be read.
 """
 
 import json
@@ -27,7 +27,7 @@ from log_shipper.spark_sink.storage.tables import Table
 SMALL = 32 * 1024**2
 REASONS = 10
 PATIENCE = 10.0  # seconds
-PATIENCE_IF_DOWN = 0.5  # enough for the second address of a host whose first one refuses
+PATIENCE_IF_DOWN = 0.5  # enough to try the second address of a host if the first one refuses
 
 T = TypeVar("T")
 Ends = Callable[[], Offsets]  # raises SinkError
@@ -42,7 +42,7 @@ def run(config: SinkConfig, as_json: bool, out: TextIO = sys.stdout) -> int:
 
 
 def ends(config: SinkConfig) -> Offsets:
-    """Return where the partitions that the sink reads end now."""
+    """Return Kafka's current ends of the sink's partitions."""
     with Admin(latest(config.kafka), PATIENCE, PATIENCE_IF_DOWN) as admin:
         return admin.latest(present(config.kafka, admin))
 
@@ -53,7 +53,7 @@ def read_status(config: SinkConfig, ask_ends: Ends) -> status_report.Status:
 
 @dataclass(frozen=True, slots=True)
 class StatusReader:
-    """Reads all parts of the status. What cannot be read is noted in `errors`."""
+    """Reads all parts of the status, and notes errors in `errors`."""
 
     config: SinkConfig
     errors: list[str]
@@ -64,7 +64,7 @@ class StatusReader:
         landed = self._answer(partial(landed_of, state)) or {}
         known = self._answer(partial(known_tables, self.config)) or []
         return status_report.Status(
-            taken=datetime.now(UTC),
+            read_at=datetime.now(UTC),
             streams=tuple(self._answer(partial(streams, self.config)) or ()),
             partitions=tuple(partitions(landed, self._answer(ask_ends) or {})),
             tables=tuple(
@@ -88,7 +88,7 @@ def table_status(known: KnownTable) -> status_report.TableStatus:
 
 
 def landed_of(state: Table) -> dict[Partition, status_report.LandedEnd]:
-    """Return, for each partition, the next offset to land, and when a batch last recorded it."""
+    """Return the next offset to land of each partition, and when a batch last recorded it."""
     rows = _select(
         state,
         'SELECT topic, "partition", last_value(end_offset ORDER BY landing) AS end_offset, max(at) AS at FROM stored '
@@ -98,7 +98,7 @@ def landed_of(state: Table) -> dict[Partition, status_report.LandedEnd]:
 
 
 def files_of(state: Table) -> int:
-    """Return how many files have marks: the running job has a mark of each in memory."""
+    """Return the number of files with marks: the running job keeps a mark of each in memory."""
     distinct = "SELECT DISTINCT \"table\", host, file_id FROM stored WHERE kind = 'file'"
     return sum(int(row["files"]) for row in _select(state, f"SELECT count(*) AS files FROM ({distinct})"))
 
@@ -113,14 +113,14 @@ def reasons(dead_letter: Table) -> list[tuple[str, int]]:
 
 
 def _select(table: Table, query: str) -> list[dict[str, Any]]:
-    """Return the answer to a query, none without a table."""
+    """Return the rows of a query, none without a table."""
     snapshot = table.snapshot()
     rows: list[dict[str, Any]] = snapshot.select(query).to_pylist() if snapshot.exists else []
     return rows
 
 
 def partitions(landed: dict[Partition, status_report.LandedEnd], ends: Offsets) -> list[status_report.PartitionStatus]:
-    """Return the partitions that rows have landed from, and those that Kafka has: some are in one of the two only."""
+    """Return all partitions with landed rows or in Kafka: some are only in one of the two."""
     return [
         status_report.PartitionStatus(*partition, landed.get(partition), ends.get(partition))
         for partition in sorted({*landed, *ends})

@@ -1,6 +1,6 @@
 """The report of `spark-sink status`: as values, as a JSON document and as text for people.
 
-The text is written from the document, so the two cannot differ. docs/guides/sink-status.md describes it.
+The text is made from the document, so the two cannot differ. docs/guides/sink-status.md describes it.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -14,7 +14,7 @@ from log_shipper.spark_sink.maintenance.streams import StreamStatus
 
 PARTITION_HEAD = ("TOPIC", "PARTITION", "LANDED", "END", "LAG", "LAST BATCH")
 TABLE_HEAD = ("TABLE", "PATH", "VERSION", "ROWS", "SIZE", "FILES", "SMALL", "DATES")
-MARK_BYTES = 350  # of the driver's memory, for each file
+MARK_BYTES = 350  # of the driver's memory, per file
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +25,8 @@ class LandedEnd:
 
 @dataclass(frozen=True, slots=True)
 class PartitionStatus:
-    """The landed end of one partition and its end in Kafka. `landed` is None where nothing has landed, `end` where
-    Kafka did not answer."""
+    """The landed end of one partition and its end in Kafka. `landed` is None without landed rows, `end` if Kafka is not
+    responding."""
 
     topic: str
     partition: int
@@ -48,7 +48,7 @@ class TableStatus:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    taken: datetime
+    read_at: datetime
     streams: tuple[StreamStatus, ...]
     partitions: tuple[PartitionStatus, ...]
     tables: tuple[TableStatus, ...]
@@ -59,7 +59,7 @@ class Status:
 
 def document(status: Status) -> dict[str, Any]:
     return {
-        "at": _time(status.taken),
+        "at": _time(status.read_at),
         "streams": [
             {
                 "name": stream.name,
@@ -138,7 +138,7 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
 
 
 def many_files(count: int) -> str:
-    """Return what is wrong with a table of so many files, and what to do."""
+    """Return the warning about a table with too many files."""
     return (
         f"{count:,} files slow down queries and starts: run spark-sink maintain more often; if that does not help, "
         "lower maintenance.optimize.open_min_files"

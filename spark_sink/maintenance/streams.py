@@ -1,5 +1,5 @@
-"""The batches that each stream of a sink has committed and planned last: the newest files under `commits` and `offsets`
-in its checkpoint."""
+"""The last committed and planned batches of each stream: the newest files under `commits` and `offsets` in its
+checkpoint."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ from log_shipper.spark_sink.storage.locations import Location, location_of
 
 @dataclass(frozen=True, slots=True)
 class StreamStatus:
-    """The last commit of one stream. `batch` and `committed` are None before the first one. `pending`: when the batch
-    was planned that has not been committed yet; None without one."""
+    """The last commit of one stream. `batch` and `committed` are None before the first one. `pending`: when the
+    uncommitted batch was planned, None without one."""
 
     name: str
     path: str
@@ -28,20 +28,20 @@ class StreamStatus:
 
 def streams(config: SinkConfig) -> list[StreamStatus]:
     """Return the stream of the lines first, then those of the views. Spark keeps the last hundred commits, so the
-    directories that are listed are short. Raises SinkError."""
+    listed directories are short. Raises SinkError."""
     views = [(f"view {view.name}", f"{config.view_checkpoints}/{view.name}") for view in config.views]
     return [_stream(name, location_of(config, path)) for name, path in [("stream", config.checkpoint.path), *views]]
 
 
 def oldest_pending(of: Iterable[StreamStatus]) -> datetime | None:
-    """Return when the first of the batches was planned that have not been committed yet; None without one."""
+    """Return when the oldest uncommitted batch was planned, None without one."""
     return min((stream.pending for stream in of if stream.pending is not None), default=None)
 
 
 def _stream(name: str, location: Location) -> StreamStatus:
     try:
         files = location.files()
-        # The commits last: a batch that ends in between is not pending.
+        # The commits last: a batch that commits in between is not pending.
         planned, since = max(_batches(files, "offsets"), default=(-1, None))
         batch, committed = max(_batches(files, "commits"), default=(None, None))
     except (DeltaError, OSError, pa.ArrowException) as error:

@@ -1,4 +1,4 @@
-"""The maintenance of one table, step by step. Each step that did something, or would do so, is logged."""
+"""The maintenance steps of one table. Each logs what it did, or would do."""
 
 import logging
 import time
@@ -17,14 +17,14 @@ from log_shipper.spark_sink.storage.tables import TableSnapshot
 
 logger = logging.getLogger(__name__)
 
-LITE_NEEDS = 2 * DAY  # beyond `retain`, with a `maintain` a day
+LITE_NEEDS = 2 * DAY  # beyond `retain`, with one `maintain` per day
 
 
 @dataclass(slots=True)
 class TableSteps:
-    """The steps of one table. Each may be called again after a conflict: it reads the table as it is then.
+    """The steps of one table. Each may be retried after a conflict: it reads the newest version again.
 
-    `uncommitted_since`: no file that is to be committed was written before (seconds of the epoch).
+    `uncommitted_since`: all uncommitted files of pending batches are newer (seconds of the epoch).
     """
 
     known: KnownTable
@@ -41,7 +41,7 @@ class TableSteps:
             yield self.fold
         else:
             yield self.retention
-            # A view that each batch rewrites removes its old files itself; to compact them would conflict with it.
+            # Each batch of a rewritten view replaces all its files; compaction would conflict with that.
             if options.optimize.enabled and not self.known.rewritten:
                 yield self.optimize
         if options.vacuum.mode != "off":
@@ -119,7 +119,7 @@ class TableSteps:
         return self._log(f"deleted {len(files):,} unneeded files, {size}", **numbers)
 
     def _kept_for(self, retain: float) -> float:
-        """Return for how many seconds files are kept: longer than `retain` where a batch may need them."""
+        """Return how many seconds files are kept: longer than `retain` if a batch may need them."""
         ahead = 0.0 if self.dry_run else vacuum.clock_ahead(self.known.table.location)
         if ahead:
             self._log(
@@ -130,7 +130,7 @@ class TableSteps:
         return vacuum.kept_for(retain, self.uncommitted_since, ahead)
 
     def _check_retain(self, snapshot: TableSnapshot) -> None:
-        """Warn where the properties of the table do not fit `retain`: it was created with another configuration."""
+        """Warn if the properties of the table are too short for `retain`: it was created with another configuration."""
         assert snapshot.delta is not None
         options = self.config.maintenance.vacuum
         lite, kept = options.mode == "lite", remembered(snapshot.delta.metadata().configuration)
@@ -148,7 +148,7 @@ class TableSteps:
         return self.known.table.snapshot()
 
     def sizes_of(self, snapshot: TableSnapshot) -> Sizes:
-        """Count the files, only where the table has changed: in most rounds, most steps do nothing."""
+        """Count the files, only if the table has changed: in most rounds, most steps do nothing."""
         if self._sizes is None or self._sizes.version != snapshot.version:
             self._sizes = sizes_of(snapshot, optimize.small_size(self.config.maintenance.optimize))
         return self._sizes

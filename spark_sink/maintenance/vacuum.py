@@ -1,21 +1,21 @@
-"""Deletes the files that no version of the last days needs (VACUUM). deltalake finds them, and they are deleted here.
+"""Deletes the files that no recent version needs (VACUUM): deltalake lists them, and this module deletes them.
 
-`full` lists the directory, and so also finds the files that no version ever named, those of a batch that was killed.
-`lite` takes the removed files that the log remembers. Checkpoints of the log leave them out after
-`delta.deletedFileRetentionDuration`, so in a table of the sink that is longer than `retain` where the mode is `lite`.
+`full` lists the directory, and so also finds uncommitted files, of killed batches. `lite` deletes the removed files in
+the log. Checkpoints of the log drop them after `delta.deletedFileRetentionDuration`, so with `lite` the sink creates
+tables with a longer value than `retain`.
 
-A file of a batch in flight looks like one of a batch that was killed: it is in no version either. Only its age tells
-them apart. So no file is deleted that was written after the first pending batch was planned, however long ago that is
-(`kept_for`): its process may have been suspended, and would commit files that are missing. Ages are the difference of
-two clocks, this host's and the file system's, so the difference between them counts, too (`clock_ahead`).
+A file of a pending batch looks like one of a killed batch: no version has it. Only their ages differ. So all files
+written since the oldest pending batch was planned are kept, however long ago that is (`kept_for`): its process may have
+been suspended, and would commit deleted files. An age is the difference of two clocks, this host's and the file
+system's, so it is corrected by their difference (`clock_ahead`).
 
-Checkpoints of the log are thinned out. Each names all data files, and those that were removed within a week: at a batch
-each five seconds those of ten days were gigabytes. The newest version needs the last one only, and an older version any
-one before it, with the commits since. So of those that are older than an hour the last one of each hour stays, and of
-those older than a day the last one of each day.
+Checkpoints of the log are thinned out. Each lists all data files, and those removed within a week: with a batch every
+five seconds, the checkpoints of ten days took gigabytes. The newest version needs only the last checkpoint, an older
+version any earlier one and the commits since. So after an hour only the last one of each hour is kept, and after a day
+only the last one of each day.
 
-deltalake's own deletion would also take the files of deletion vectors that are in use, and in each round it would
-report the same removed files again, as long as the log remembers them, by two commits.
+deltalake's own deletion would also delete deletion vectors that are in use, and in each round make two commits that
+report the same removed files again, as long as the log has them.
 """
 
 import re
@@ -38,9 +38,9 @@ from log_shipper.spark_sink.storage.tables import TableSnapshot, reading
 
 MIN_RETENTION = 3600.0
 HOUR, DAY = 3600.0, 86400.0
-CHECKPOINT = re.compile(r"_delta_log/(\d{20})\.checkpoint\.parquet")  # those that the sink writes
-CLOCKS_DIFFER = 60.0  # seconds; an object store reports whole ones, and an hour is rounded up to anyway
-AT_A_TIME = 8  # requests to an object store
+CHECKPOINT = re.compile(r"_delta_log/(\d{20})\.checkpoint\.parquet")  # the sink's form
+CLOCKS_DIFFER = 60.0  # seconds; object stores report whole seconds, and deltalake takes whole hours anyway
+AT_A_TIME = 8  # concurrent requests to an object store
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +50,9 @@ class UnneededFile:
 
 
 def clock_ahead(location: Location, now: Callable[[], float] = time.time) -> float:
-    """Return by how many seconds this host's clock is ahead of the file system's; 0 where they agree to a minute, or
-    the file system's is ahead. Writes an empty file and deletes it. Raises SinkError where it may not."""
-    name = f"_spark_sink_clock_{uuid4().hex}"  # a name that begins with _ is no data file to anyone
+    """Return by how many seconds this host's clock is ahead of the file system's; 0 if by less than a minute. Writes an
+    empty file and deletes it. Raises SinkError if that fails."""
+    name = f"_spark_sink_clock_{uuid4().hex}"  # readers ignore names that begin with _
     try:
         files = location.files()
         before = now()
@@ -67,9 +67,9 @@ def clock_ahead(location: Location, now: Callable[[], float] = time.time) -> flo
 
 
 def kept_for(retain: float, uncommitted_since: float, ahead: float) -> float:
-    """Return for how many seconds files are kept, so that none of a batch in flight is deleted.
+    """Return how many seconds files are kept, so that no file of a pending batch is deleted.
 
-    `uncommitted_since`: no file that is to be committed was written before (seconds of the epoch); `ahead`: as of
+    `uncommitted_since`: all uncommitted files of pending batches are newer (seconds of the epoch); `ahead`: from
     `clock_ahead`.
     """
     return max(retain, time.time() - uncommitted_since) + ahead
@@ -83,8 +83,8 @@ def unneeded(snapshot: TableSnapshot, lite: bool, retain: float) -> list[Unneede
         )
     assert snapshot.delta is not None
     with reading(snapshot.path, "vacuum"):
-        # deltalake's check is for a mistyped number. The configuration has warned of less than seven days, and a
-        # `retain` that is shorter than the table's property is intended.
+        # deltalake's check is against typing errors. The configuration warns of less than seven days, and a `retain`
+        # shorter than the table's property is intended.
         paths = snapshot.delta.vacuum(
             _whole_hours(retain), dry_run=True, enforce_retention_duration=False, full=not lite
         )
@@ -92,7 +92,7 @@ def unneeded(snapshot: TableSnapshot, lite: bool, retain: float) -> list[Unneede
 
 
 def delete(location: Location, unneeded: Sequence[UnneededFile]) -> None:
-    """Delete the files. It is no error where another process has deleted some meanwhile. Raises SinkError."""
+    """Delete the files; ignore those that another process has deleted meanwhile. Raises SinkError."""
     with reading(location.path, "vacuum"), ThreadPoolExecutor(AT_A_TIME) as threads:
         delete_one = partial(_delete_one, location.files())
         list(threads.map(delete_one, (file.path for file in unneeded)))
@@ -104,7 +104,7 @@ def _delete_one(files: fs.FileSystem, path: str) -> None:
 
 
 def _existing(files: fs.FileSystem, paths: set[str]) -> Iterator[UnneededFile]:
-    """Yield those of the files that have not been deleted yet, by a list of each directory that they are in."""
+    """Yield the files that still exist, by listing their directories."""
     for directory in sorted({path.rpartition("/")[0] for path in paths}):
         for info in files.get_file_info(fs.FileSelector(directory, allow_not_found=True)):
             if info.path in paths and info.is_file:
@@ -132,7 +132,7 @@ def _not_last(infos: Iterable[fs.FileInfo], now: float) -> Iterator[UnneededFile
 
 
 def _is_vector(path: str) -> bool:
-    """Return True for the file of deletion vectors, of which no one but Delta's Java knows whether they are in use."""
+    """Return True for a file of deletion vectors: only Delta's Java can tell whether they are in use."""
     return path.rpartition("/")[2].startswith("deletion_vector_")
 
 

@@ -25,7 +25,7 @@ DAY = 86400.0
 
 def part(day: str | None, crowd: int) -> DateFiles:
     of_day = date.fromisoformat(day) if day else None
-    return DateFiles(of_day, files=crowd + 1, small=crowd, most_in_directory=crowd, bytes=1000, rows=None)
+    return DateFiles(of_day, files=crowd + 1, small=crowd, max_small_in_directory=crowd, bytes=1000, rows=None)
 
 
 def table_of(*parts: DateFiles, dated: bool = True) -> Sizes:

@@ -49,7 +49,7 @@ def test_only_files_of_one_directory_count_as_a_crowd(tmp_path: Path) -> None:
     rows = pa.table({"date": [date(2026, 11, 10)] * 6, "host": [0, 1, 2] * 2, "id": range(6)})
     write_deltalake(tmp_path / "view", rows, partition_by=["date", "host"])
     (part,) = look(Table(Location(str(tmp_path / "view")))).by_date
-    assert (part.small, part.most_in_directory, part.rows) == (3, 1, 6)
+    assert (part.small, part.max_small_in_directory, part.rows) == (3, 1, 6)
 
 
 def test_a_table_without_dates_is_one_part(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from log_shipper.spark_sink.storage.tables import Table
 AT = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)
 
 FULL = Status(
-    taken=AT,
+    read_at=AT,
     streams=(StreamStatus("stream", "/data/checkpoint", 17, AT),),
     partitions=(
         PartitionStatus("logs", 0, LandedEnd(1200, AT), 1500),

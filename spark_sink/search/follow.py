@@ -89,7 +89,7 @@ class Commits:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise SinkError(f"cannot read the log of the table {self.table.location.path}: {error}") from error
+            raise SinkError(f"cannot read the Delta log of the table {self.table.location.path}: {error}") from error
 
     def _file(self, add: dict[str, Any]) -> SearchedFile:
         return SearchedFile(self.table, unquote(add["path"]), add["size"], add["partitionValues"], None, None)

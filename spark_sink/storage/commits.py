@@ -130,7 +130,7 @@ class CommitLog:
             if any(commit["examine"] for commit in commits):
                 self._examine()
         except (*_ERRORS, ValueError) as error:
-            raise SinkError(f"cannot read the log of the table {self.location.path}: {error}") from error
+            raise SinkError(f"cannot read the Delta log of the table {self.location.path}: {error}") from error
         if any(commit["version"] != self._own for commit in commits):
             self.size = None
             self._batches.clear()

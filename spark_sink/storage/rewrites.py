@@ -111,7 +111,7 @@ def replace(location: Location, read: DeltaTable, old: Collection[StoredFile], n
                 error = failed
                 latest = location.open() or newest
                 if latest.version() == newest.version():
-                    raise SinkError(f"cannot write to the log of the table {location.path}: {error}") from error
+                    raise SinkError(f"cannot write the Delta log of the table {location.path}: {error}") from error
                 versions = range(newest.version() + 1, latest.version() + 1)
                 if (own := version_of(location.files(), commit_id, versions)) is not None:
                     return own

@@ -41,8 +41,8 @@ def test_the_example_on_the_page_loads(lab: ConfigLab) -> None:
 
 def test_days_are_reported_as_days() -> None:
     rows = table(SinkConfig)
-    assert "| `dedupe.forget_after` | duration | `14d` | seconds | 0.2 |" in rows
-    assert "| `start_timestamp` | time |  |  | 0.2 |" in rows
+    assert "| `dedupe.forget_after` | duration | `14d` | seconds | 0.3 |" in rows
+    assert "| `start_timestamp` | time |  |  | 0.3 |" in rows
 
 
 @pytest.mark.parametrize(

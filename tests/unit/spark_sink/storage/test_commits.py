@@ -238,7 +238,7 @@ def test_a_commit_that_was_not_written_is_an_error(table: Table) -> None:
 
 def test_a_commit_that_the_disk_does_not_take_leaves_nothing_and_is_made_again(table: Table) -> None:
     files, log = table.write(lines(1)), table.path / "_delta_log"
-    with no_larger_files_than(100), pytest.raises(SinkError, match=r"cannot write to the log of .*too large"):
+    with no_larger_files_than(100), pytest.raises(SinkError, match=r"cannot write the Delta log of .*too large"):
         table.log.append(files, TxnId("q", 0))
     assert [path.name for path in log.iterdir() if "#" in path.name] == []
     assert table.log.append(files, TxnId("q", 0)) == 1

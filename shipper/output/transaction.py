@@ -92,7 +92,7 @@ class SentInParts(Sending):
 
 class Transaction:
     """`unsent`: parts of sendings, by number, not yet sent in Kafka's transaction; `removed`: files whose entries it
-    removes."""
+    removes; `is_written`: the positions are in Kafka's transaction."""
 
     def __init__(self, prepares: PreparesPositions, deliveries: TransactionDeliveries) -> None:
         self._prepares = prepares
@@ -102,6 +102,7 @@ class Transaction:
         self.events = self.bytes = 0
         self.unsent: deque[tuple[SentInParts, int]] = deque()
         self.removed: Sequence[str] = ()
+        self.is_written = False
 
     def __len__(self) -> int:
         return len(self._sendings)
@@ -133,6 +134,7 @@ class Transaction:
 
     def send_all(self) -> None:
         """Queue all parts, for a new Kafka transaction."""
+        self.is_written = False
         for sending in self._sendings:
             self._send(sending)
 

@@ -67,7 +67,6 @@ class Transactions(SingleDestination):
         self._is_open = self._failed = self._is_renewed = False
         self._ends_at = self._retry_at = 0.0
         self._silent_topics = SilentTopics(transactional_id.refused, kafka.clock)
-        self._is_written = False  # the positions are in Kafka's transaction
         self._background: Background | None = None
         self._then: Callable[[], None] = self._committed
 
@@ -202,7 +201,7 @@ class Transactions(SingleDestination):
     def _begin(self) -> None:
         self._id.begin()
         self._is_open = True
-        self._is_written = self._is_alone = False
+        self._is_alone = False
         self._ends_at = self._kafka.clock.monotonic() + self._limits.interval
         self._silent_topics.wait_from(self._ends_at)
         self._transaction.send_all()
@@ -251,11 +250,11 @@ class Transactions(SingleDestination):
         if transaction.unsent:
             return
         self._failed |= transaction.has_lost  # the rest is sent in the next one
-        if not self._is_written and not self._failed:
+        if not transaction.is_written and not self._failed:
             if not transaction.save_rejected():
                 return
             self._id.produce_positions(transaction.prepare(self._forgotten), self._position_failed)
-            self._is_written = True
+            transaction.is_written = True
             self._client.poll(0)
         if not len(self._client) and not self._failed:
             self._commit()
@@ -307,7 +306,7 @@ class Transactions(SingleDestination):
         self._is_renewed = False
         self._silent_topics.reset()
         logger.warning("the Kafka producer was replaced: uncommitted events are sent again")
-        if self._is_written and self._id.is_committed:
+        if self._transaction.is_written and self._id.is_committed:
             self._committed()
         else:
             self._again()

@@ -316,6 +316,18 @@ def test_renewed_certificates_are_used_by_a_new_producer_and_the_open_transactio
     assert (lab.landed, lab.deliveries.texts) == (["a", "b", "c"], ["a", "b", "c"])
 
 
+def test_certificates_that_are_renewed_during_a_commit_leave_nothing_to_repeat(lab: TransactionsLab) -> None:
+    lab.publish("a")
+    lab.poll(2)
+    lab.clock.advance(INTERVAL)
+    lab.poll()  # commits in the background
+    lab.renewals = 1
+    lab.poll(3)
+    lab.publish("b", start=2)
+    lab.drain()
+    assert (len(lab.kafka.producers), lab.landed, lab.deliveries.texts) == (2, ["a", "b"], ["a", "b"])
+
+
 def test_a_commit_that_the_old_certificate_cannot_make_is_left_to_the_renewed_one(lab: TransactionsLab) -> None:
     lab.kafka.fail("commit_transaction", *[failure(KafkaError._TIMED_OUT, retriable=True)] * 20)
     lab.publish("a")

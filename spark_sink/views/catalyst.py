@@ -1,9 +1,8 @@
-"""Questions to Spark's planner that its public interface does not answer; the only module of `views` that calls the
-JVM.
+"""Calls to Spark's planner beyond its public interface; the only module of `views` that calls the JVM.
 
-Used: ParserInterface.parseQuery, UnsupportedOperationChecker.checkForStreaming (what a query's start asks first),
-LogicalPlan.children and isStreaming, StructType.asNullable and toDDL; StreamingQuery.exception with its causes. All of
-Spark 4.0.5, 4.1.1, 4.2.0 and 4.3.0 have them, and give the same answers.
+Used: ParserInterface.parseQuery, UnsupportedOperationChecker.checkForStreaming (Spark's first check when a query
+starts), LogicalPlan.children and isStreaming, StructType.asNullable and toDDL, StreamingQuery.exception with its
+causes. They exist, with the same results, in Spark 4.0.5, 4.1.1, 4.2.0 and 4.3.0.
 """
 
 from typing import Any, Literal
@@ -13,7 +12,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from log_shipper.spark_sink.platform.jvm import java_class
 
-# Nodes of a plan that remember rows from batch to batch; a join does when both of its sides are streams.
+# Stateful nodes of a plan; a join is stateful if both sides are streams.
 STATEFUL = {"Aggregate", "Distinct", "Deduplicate", "DeduplicateWithinWatermark", "GlobalLimit", "Tail", "Offset"}
 
 
@@ -23,27 +22,27 @@ def parse_query(spark: SparkSession, text: str) -> None:
 
 
 def check_streaming(spark: SparkSession, rows: DataFrame, mode: Literal["append", "complete"]) -> None:
-    """Raise the error that Spark would raise when the query starts."""
+    """Raise the error that Spark would raise at the query's start."""
     modes = java_class(spark, "org.apache.spark.sql.streaming.OutputMode")
     checker = java_class(spark, "org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker")
     checker.checkForStreaming(_plan(rows), modes.Append() if mode == "append" else modes.Complete())
 
 
 def is_stateful(rows: DataFrame) -> bool:
-    """Return True if the query remembers rows from batch to batch."""
+    """Return True if the query keeps state between batches."""
     return _is_stateful(_plan(rows))
 
 
 def columns(rows: DataFrame) -> str:
-    """Return the columns as CREATE TABLE takes them, with comments. Each may be NULL: the SQL text that replaces this
-    one may give NULLs where this one does not."""
+    """Return the columns for CREATE TABLE, with comments. All are nullable: a later SQL text of the view may return
+    NULLs."""
     return str(rows._jdf.schema().asNullable().toDDL())
 
 
 def failure(query: StreamingQuery) -> str:
-    """Return what ended a query, with its causes as in a stack trace; empty for one that was stopped, or still runs.
+    """Return a query's error with its causes, like a stack trace; empty if it was stopped or is running.
 
-    PySpark's own exception has the outermost message only: that a task failed, not why.
+    PySpark's own exception has only the outermost message: that a task failed, not why.
     """
     exception = query._jsq.exception()
     if exception.isEmpty():

@@ -1,4 +1,4 @@
-"""The progress events of the views' queries, as figures of each view for the log and the metrics."""
+"""Turns the progress events of the views' queries into figures for the log and the metrics."""
 
 import logging
 import threading
@@ -21,9 +21,8 @@ PREFIX = "view "  # of the queries' names
 class Figures:
     """The figures of one view, since the start of the process.
 
-    `late`: rows that came behind the watermark, and are in no group. Spark counts them after it has combined the rows
-    of a batch by group, so the number of lines is this or higher. `state_rows`: groups and rows that are remembered
-    now.
+    `late`: rows dropped behind the watermark. Spark counts them after it has grouped the rows of a batch, so the number
+    of lines is equal or higher. `state_rows`: groups and rows in the current state.
     """
 
     batches: int = 0
@@ -31,18 +30,18 @@ class Figures:
     late: int = 0
     state_rows: int = 0
     seconds: float = 0.0  # of the last batch
-    failed: bool = False  # it is down
+    failed: bool = False  # not running
     failures: int = 0  # of its queries
 
 
 class ViewProgress(StreamingQueryListener):
-    """The listener of all views' queries. Thread-safe: Spark calls it on a thread of its own."""
+    """The listener of all views' queries. Thread-safe: Spark calls it on its own thread."""
 
     def __init__(self, names: list[str]) -> None:
         super().__init__()
         self._lock = threading.Condition()
         self._ended: set[str] = set()  # runs of queries
-        self._well: set[str] = set()  # runs that have ended a batch, or found that nothing is new
+        self._well: set[str] = set()  # runs that have completed a batch, or found no new rows
         self._figures = {name: Figures() for name in names}
 
     def figures(self) -> dict[str, Figures]:
@@ -50,13 +49,13 @@ class ViewProgress(StreamingQueryListener):
             return dict(self._figures)
 
     def await_ends(self, runs: set[str], seconds: float) -> None:
-        """Block until the last events of these runs have come, a little after their queries have ended, or
+        """Block until the last events of these runs have arrived, shortly after their queries ended; at most
         `seconds`."""
         with self._lock:
             self._lock.wait_for(lambda: runs <= self._ended, seconds)
 
     def is_well(self, run: str) -> bool:
-        """Return True if the run of a query has ended a batch, or found that nothing is new."""
+        """Return True if the run of a query has completed a batch, or found no new rows."""
         with self._lock:
             return run in self._well
 

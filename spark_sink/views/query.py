@@ -1,15 +1,15 @@
-"""A view's SQL text as a streaming query over the table of lines, or the reason why it cannot be one.
+"""Turns a view's SQL text into a streaming query on the table of lines, or reports why that is impossible.
 
-The table is read as a stream of its own: whatever is in it has landed, and once. The commits that do not append:
+Each view reads the table as a separate stream, where each landed row comes once. Commits that do not append:
 
-- `dataChange=false` (OPTIMIZE): Delta's source leaves it out; its rows were read when they landed.
-- a commit that removes files (retention's DELETE): `skipChangeCommits` leaves it out as a whole. Rows that are in the
-  view stay there.
-- RESTORE is such a commit too, unless all it does is to bring files back: then their rows are read a second time.
-  `view_storage` refuses to continue after one.
+- `dataChange=false` (OPTIMIZE): Delta's source skips it; its rows were read when they landed.
+- a commit that removes files (retention's DELETE): `skipChangeCommits` skips the whole commit. Rows that the view
+  already has stay.
+- RESTORE is skipped too, unless it only adds files back: then their rows are read a second time. `view_storage` refuses
+  to continue after one.
 
-With a watermark all existing rows are read in one batch. In several, Delta would order the files by the time they were
-written: where OPTIMIZE has mixed the days, old rows would come behind new ones and be dropped as late.
+With a watermark, all existing rows are read in one batch. In several batches, Delta would read files by write time:
+after an OPTIMIZE, old rows could follow new ones and be dropped as late.
 """
 
 import re
@@ -25,7 +25,7 @@ from log_shipper.spark_sink.options.views import ViewConfig
 from log_shipper.spark_sink.platform.spark_errors import SPARK_ERRORS
 from log_shipper.spark_sink.views import catalyst
 
-LINES = "lines"  # what the SQL text calls the stream
+LINES = "lines"  # the name of the stream in the SQL text
 NO_LIMIT = str(2**31 - 1)
 
 
@@ -41,9 +41,9 @@ class ViewEntry:
 
 
 def query(spark: SparkSession, entry: ViewEntry, source: str, from_version: int | None = None) -> DataFrame:
-    """Return the stream of the view's rows. `from_version` is the first commit that is read; None reads all of them.
+    """Return the stream of the view's rows. `from_version`: the first commit to read; None for all.
 
-    Raises SinkError for a text that Spark cannot parse, cannot resolve, or cannot run as a stream.
+    Raises SinkError for a text that Spark cannot parse, resolve or run as a stream.
     """
     view, text = entry.view, text_of(entry.view)
     _register(spark, entry, source, from_version)
@@ -61,7 +61,7 @@ def query(spark: SparkSession, entry: ViewEntry, source: str, from_version: int 
 
 
 def text_of(view: ViewConfig) -> str:
-    """Return the SQL text as Spark takes it."""
+    """Return the SQL text without a final semicolon."""
     return view.sql.rstrip().removesuffix(";")
 
 
@@ -76,8 +76,8 @@ def _register(spark: SparkSession, entry: ViewEntry, source: str, from_version: 
         lines = spark.readStream.format("delta").options(**options).load(source)
         if view.watermark is not None:
             lines = lines.withWatermark(view.watermark_column, f"{round(view.watermark * 1000)} milliseconds")
-            # Spark moves no filter in front of an observation, so rows that a filter drops advance the watermark too:
-            # errors are rare, and without that their minute would stay open until the next error.
+            # Spark pushes no filter below an observation, so rows that a filter drops advance the watermark too: for a
+            # view of rare errors, the last minute would otherwise stay open until the next error.
             lines = lines.observe("lines", F.count(F.lit(1)).alias("lines"))
         lines.createOrReplaceTempView(LINES)
     except SPARK_ERRORS as error:
@@ -86,7 +86,7 @@ def _register(spark: SparkSession, entry: ViewEntry, source: str, from_version: 
 
 
 def _problems(entry: ViewEntry, rows: DataFrame) -> Iterator[str]:
-    """Yield what a table cannot contain, which Delta would report late or not at all."""
+    """Yield columns that a table cannot contain, which Delta would report late or not at all."""
     names = [field.name for field in rows.schema]
     for field in rows.schema:
         if re.search(r"[ ,;{}()\n\t=]", field.name):
@@ -104,7 +104,7 @@ def _problems(entry: ViewEntry, rows: DataFrame) -> Iterator[str]:
             yield f"{entry.option('partition_by')}: {name!r} is not a column of the view; its columns are: {columns}"
 
 
-# What Spark's message contains -> what to do about it.
+# A pattern of Spark's message -> advice.
 ADVICE: tuple[tuple[str, str], ...] = (
     (
         r"not supported for streaming aggregations without watermark",
@@ -126,7 +126,7 @@ ADVICE: tuple[tuple[str, str], ...] = (
 
 
 def explain(message: str, text: str) -> str:
-    """Return Spark's message without its internals, with the place in the SQL text and with advice."""
+    """Return Spark's message without internals, with the position in the SQL text and advice."""
     sentences = re.split(
         r"\.? SQLSTATE: |;?\s*\n(?:==|[~'+]|JVM)| \(line \d+, pos|; line \d+ pos", message.strip(), maxsplit=1
     )

@@ -1,4 +1,4 @@
-"""The streaming query of one view, and what Spark's text means when it fails."""
+"""The streaming query of one view, and the meaning of Spark's errors."""
 
 import re
 import time
@@ -14,7 +14,7 @@ from log_shipper.spark_sink.views import catalyst
 from log_shipper.spark_sink.views.progress import PREFIX
 from log_shipper.spark_sink.views.view_storage import ViewStorage
 
-# What Spark's text contains -> what it means, and True if the view can only be rebuilt. Any other text is translated as
+# A pattern of Spark's text -> its meaning, and True if the view must be re-created. Other texts are translated like
 # everywhere in the sink.
 MEANINGS: tuple[tuple[str, str, bool], ...] = (
     (
@@ -36,7 +36,7 @@ MEANINGS: tuple[tuple[str, str, bool], ...] = (
     ),
     (r"DELTA_METADATA_MISMATCH|DELTA_FAILED_TO_MERGE_FIELDS", "its table was changed by another program", True),
 )
-# Before a query that has failed is started again: doubled each time, until one has run for the longest.
+# Before the restart of a failed query: doubled each time, until a query has run longer than the maximum.
 FIRST_WAIT_SECONDS = 10.0
 MAX_WAIT_SECONDS = 600.0
 
@@ -49,9 +49,9 @@ class RunningView:
     rows: DataFrame
     clock: Callable[[], float] = time.monotonic
     query: StreamingQuery | None = None
-    error: SinkError | None = None  # why it is down; None again when a query that was started since has read something
-    details: str = ""  # Spark's whole text of the error
-    retry_at: float | None = None  # by the clock; None while a query runs, and where another one would fail, too
+    error: SinkError | None = None  # why the view is not running; reset once a restarted query has read something
+    details: str = ""  # Spark's full text of the error
+    retry_at: float | None = None  # by the clock; None while a query runs, and if a restart would fail, too
     wait: float = 0.0  # seconds from the last failure to the next query
     _started: float = float("-inf")
 
@@ -60,7 +60,7 @@ class RunningView:
         return self.storage.entry.view.name
 
     def start(self, available_now: bool) -> None:
-        """Start the query and return at once. What fails is in `error`."""
+        """Start the query and return at once. Errors are set in `error`."""
         self._started, self.retry_at = self.clock(), None
         view = self.storage.entry.view
         writer = self.rows.writeStream.format("delta").outputMode(view.mode).queryName(PREFIX + view.name)
@@ -75,7 +75,7 @@ class RunningView:
             self._fail(str(error))
 
     def poll(self) -> bool:
-        """Return True if the query still runs. Notes in `error` why it has failed."""
+        """Return True if the query is running. Sets `error` if it has failed."""
         if self.query is None:
             return False
         if self.query.isActive:
@@ -85,7 +85,7 @@ class RunningView:
         return False
 
     def fail(self, error: SinkError, details: str, *, final: bool) -> None:
-        """Note an error, and when to start the query again; `final`: not before the sink is."""
+        """Note an error, and when to restart the query; `final`: only at the next start of the sink."""
         if self.clock() - self._started > MAX_WAIT_SECONDS:
             self.wait = 0.0
         self.wait = min(max(2 * self.wait, FIRST_WAIT_SECONDS), MAX_WAIT_SECONDS)

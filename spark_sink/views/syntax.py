@@ -1,4 +1,4 @@
-"""The SQL of views by Spark's parser alone: without a session and a table, for `spark-sink test config`."""
+"""Parses the SQL of views with Spark's parser, without a session or table, for `spark-sink test config`."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,15 +1,14 @@
 """The storage of a view: its table and its checkpoint, which belong together and to one SQL text.
 
-The table is created before the query starts, with what the view is computed from in its properties. Delta's sink names
-each batch by the checkpoint's query id and the batch's number, and skips a name that the table has already: a batch
-that was killed and runs again is written once. So with a checkpoint that was lost or set back, rows would silently be
-missing or come twice, as they would with an SQL text that changes what the state of the old one means. All of that is
-refused here, before anything runs.
+The table is created before the query starts, with the definition of the view in its properties. Delta's sink commits
+each batch with a transaction id (the checkpoint's query id and the batch's number), and skips ids that the table has:
+a retried batch is written once. So if the checkpoint is lost or set back, rows would silently be missing or come twice;
+the same holds for an SQL text that does not fit the state of the old one. These cases are refused before the start.
 
-    spark_sink.view.sql, .mode   what the rows are computed from
-    spark_sink.view.stateful     true if the query remembers rows from batch to batch (groups, joins of streams)
+    spark_sink.view.sql, .mode   the definition of the rows
+    spark_sink.view.stateful     true if the query keeps state between batches (groups, joins of streams)
     spark_sink.view.from         the version of the table of lines when the view was created: `start: latest` begins
-                                 behind it, also when the first start is killed before its first batch
+                                 after it, even if the first start is killed before its first batch
 """
 
 import json
@@ -29,13 +28,13 @@ from log_shipper.spark_sink.views import catalyst
 from log_shipper.spark_sink.views.query import ViewEntry
 
 PROPERTY = "spark_sink.view."
-# A RESTORE ends the landing within a batch. So when a running view has read past one, not much can have come since.
+# A RESTORE stops the landing within a batch. So if a running view has read past one, few commits can have followed.
 LOOK_BACK = 100
 
 
 @dataclass(frozen=True, slots=True)
 class ExistingTable:
-    """The table of a view as Delta describes it."""
+    """Delta's description of a view's table."""
 
     properties: Mapping[str, str]
     partitioned_by: tuple[str, ...]
@@ -44,8 +43,8 @@ class ExistingTable:
 
 @dataclass(frozen=True, slots=True)
 class ViewStorage:
-    """The tables and the checkpoint of one view. `lines` is the table that it reads; `retain`: seconds for which
-    removed files stay."""
+    """The tables and the checkpoint of one view. `lines`: the table that it reads; `retain`: seconds to keep removed
+    files."""
 
     spark: SparkSession
     entry: ViewEntry
@@ -67,10 +66,9 @@ class ViewStorage:
         )
 
     def last_skipped_version(self) -> int | None:
-        """Return the last version of the table of lines that `start: latest` leaves out; None where nothing is left
-        out.
+        """Return the last version of the table of lines that `start: latest` skips, None if it skips none.
 
-        Called before the table is created and after: of a new view this is the current version.
+        Called before and after the view's table is created: for a new view this is the current version.
         """
         if self.entry.view.start == "earliest" or self.checkpoint.last_planned() != NO_BATCH:
             return None
@@ -78,9 +76,9 @@ class ViewStorage:
         return _created_at(self._describe(written)) if written.exists else self.lines.version()
 
     def prepare(self, rows: DataFrame) -> str | None:
-        """Create the table, or check that it is the one for these rows. Returns a sentence about what was changed.
+        """Create the table, or check that it fits these rows. Returns a message about changes, None without any.
 
-        Raises Refused, with the ways out.
+        Raises Refused, with the possible actions.
         """
         try:
             written = self.table.snapshot()
@@ -150,14 +148,14 @@ class ViewStorage:
             )
 
     def _read_to(self) -> int:
-        """Return the version of the table of lines that the last batch ends at."""
+        """Return the end of the last batch, as a version of the table of lines."""
         batch = self.checkpoint.last_planned()
         if batch == NO_BATCH:
             return 0
         name = f"{self.checkpoint.path}/offsets/{batch}"
         text = str(self.spark.read.text(name, wholetext=True).collect()[0][0])
         try:
-            # One line for each stream; a join of lines with itself reads two.
+            # One line per stream; a self-join of lines has two streams.
             return min(int(json.loads(line)["reservoirVersion"]) for line in text.splitlines()[2:])
         except (ValueError, KeyError) as error:
             raise SinkError(
@@ -165,7 +163,7 @@ class ViewStorage:
             ) from error
 
     def _adapt(self, existing: ExistingTable, rows: DataFrame) -> str | None:
-        """Let the table follow the configuration. Returns what was changed. Raises Refused for what cannot change."""
+        """Adapt the table to the configuration. Returns a message about changes. Raises Refused for impossible ones."""
         view = self.entry.view
         if [name.lower() for name in existing.partitioned_by] != [name.lower() for name in view.partition_by]:
             partitioning = ", ".join(existing.partitioned_by) or "no column"
@@ -177,12 +175,12 @@ class ViewStorage:
         added = [name for name in rows.columns if name.lower() not in existing.types]
         if existing.properties[PROPERTY + "sql"] != _plain(view.sql):
             return self._change(existing, rows, added, "was changed")
-        # `SELECT *` returns one column more once the table of lines has got one.
+        # `SELECT *` returns a new column once the table of lines has one.
         return self._change(existing, rows, added, f"now returns more columns, {', '.join(added)}") if added else None
 
     def _change(self, existing: ExistingTable, rows: DataFrame, added: list[str], how: str) -> str:
-        """Continue with another SQL text in the same table. Raises Refused unless each row is computed from one line
-        and every column keeps its type."""
+        """Continue with another SQL text in the same table. Raises Refused for a stateful query, and if a column
+        changes its type."""
         if existing.properties.get(PROPERTY + "stateful") == "true" or catalyst.is_stateful(rows):
             raise Refused(
                 f"{self.entry.option('sql')} {how}. The state of its groups or joins belongs to the old query. "
@@ -204,7 +202,7 @@ class ViewStorage:
         view = self.entry.view
         partitioning = f"PARTITIONED BY ({', '.join(view.partition_by)})" if view.partition_by else ""
         made_at = f"'{PROPERTY}from' = '{self.lines.version()}'"
-        # Without the optimized write each batch leaves a file for each partition of the shuffle.
+        # Without optimized writes, each batch writes a file per shuffle partition.
         delta = assignments({**retention_properties(self.retain), "delta.autoOptimize.optimizeWrite": "true"})
         self.spark.sql(
             f"CREATE TABLE {self._name} ({catalyst.columns(rows)}) USING DELTA {partitioning} "
@@ -240,6 +238,6 @@ def _created_at(existing: ExistingTable) -> int:
 
 
 def _plain(sql: str) -> str:
-    """Return the text without indentation, which means nothing in SQL; a line break does, behind a comment."""
+    """Return the text without indentation, which SQL ignores. Line breaks stay: they end comments."""
     lines = (line.strip() for line in sql.strip().removesuffix(";").splitlines())
     return "\n".join(line for line in lines if line)

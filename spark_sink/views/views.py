@@ -1,16 +1,16 @@
-"""Derived tables: a streaming query of its own for each entry of `views:`, beside the one that lands the lines.
+"""Derived tables: one streaming query for each entry of `views:`, besides the one that lands the lines.
 
                      ┌► view a: SQL ─► its table    a trigger, a checkpoint and a table each
     the table of lines                              exactly once: Delta's source knows which commits were read,
                      └► view b: SQL ─► its table    Delta's sink which batches were written
 
-A view reads what has landed, so nothing that a view does can end the landing. One that fails is reported and started
-again after a while, unless it would fail again until a person does something.
+A view reads only landed rows, so it can never stop the landing. A failed view is reported and restarted after a while,
+unless it would fail again until someone acts.
 
-Groups and joins are kept in RocksDB, bounded and outside the JVM's heap: with Spark's own store a view by a column of
-many values would use up the memory that the landing needs. A batch takes slightly longer with RocksDB. The number of
-state partitions is `spark.sql.shuffle.partitions` at the view's first start, permanently: Spark keeps it in the
-checkpoint.
+The state of groups and joins is in RocksDB, bounded and outside of the JVM's heap: with Spark's default store, a view
+grouped by a column with many values would use up the memory that the landing needs. A batch takes slightly longer with
+RocksDB. The number of state partitions is permanently that of `spark.sql.shuffle.partitions` at the view's first start:
+Spark keeps it in the checkpoint.
 """
 
 import logging
@@ -37,7 +37,7 @@ SETTINGS = {
     "spark.sql.streaming.stateStore.providerClass": (
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),
-    # A batch saves what it changed, instead of all of the store's files.
+    # A batch saves its changes, instead of all files of the store.
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.streaming.stateStore.rocksdb.boundedMemoryUsage": "true",
     "spark.sql.streaming.stateStore.rocksdb.maxMemoryUsageMB": "128",
@@ -45,7 +45,7 @@ SETTINGS = {
     "spark.databricks.delta.changeDataFeed.timestampOutOfRange.enabled": "true",
 }
 POLL_SECONDS = 0.1
-# Spark's stop interrupts a batch, which is then run again at the next start. So waiting is only a courtesy.
+# Spark's stop interrupts a batch, and the next start retries it. Waiting only avoids that work.
 STOP_SECONDS = 30.0
 EVENT_SECONDS = 5.0
 
@@ -58,7 +58,7 @@ class Views:
     spark: SparkSession
     config: SinkConfig
     clock: Callable[[], float] = time.monotonic
-    event_seconds: float = EVENT_SECONDS  # that a stop waits at most for the last events of the queries
+    event_seconds: float = EVENT_SECONDS  # maximum wait of a stop for the last events of the queries
     _views: list[RunningView] = field(default_factory=list)
     _reported: dict[str, SinkError | None] = field(default_factory=dict)
 
@@ -71,7 +71,7 @@ class Views:
     def check(self) -> None:
         """Check all views and create the tables of new ones. The tables of lines must exist.
 
-        Raises SinkError for a view that cannot run, before any table is created; Refused where a view's table and
+        Raises SinkError for a view that cannot run, before any table is created; Refused if a view's table and
         checkpoint do not belong together.
         """
         entries = [ViewEntry(view, index) for index, view in enumerate(self.config.views)]
@@ -91,23 +91,23 @@ class Views:
                 logger.info(f"view {view.name}: {view.storage.table.path}, every {interval:g} s")
 
     def supervise(self) -> None:
-        """Log which views have failed and which are well again, and start those again whose time has come. To be called
-        repeatedly; takes a second or two where a view is started."""
+        """Log failed and recovered views, and restart those that are due. Call it repeatedly; a restart takes a second
+        or two."""
         for view in self._views:
             self._observe(view)
             if view.is_due():
                 self._restart(view)
 
     def failed(self) -> list[tuple[str, SinkError]]:
-        """Return the views that are down, with their errors."""
+        """Return the failed views with their errors."""
         return [(view.name, view.error) for view in self._views if view.error is not None]
 
     def figures(self) -> dict[str, Figures]:
-        """Return the figures of each view, by its name."""
+        """Return the figures of each view, by name."""
         return self._progress.figures()
 
     def stop(self) -> None:
-        """Stop all queries. Waits STOP_SECONDS at most for running batches."""
+        """Stop all queries. Waits at most STOP_SECONDS for running batches."""
         deadline = time.monotonic() + STOP_SECONDS
         while any(view.has_running_batch() for view in self._views) and time.monotonic() < deadline:
             time.sleep(POLL_SECONDS)
@@ -133,7 +133,7 @@ class Views:
         self.stop()
 
     def _observe(self, view: RunningView, *, ends: bool = False) -> None:
-        """Log that the view has failed, as an error once until it is well again; or that it is. `ends`: no retry."""
+        """Log a failure, as an error only once until the view recovers, or the recovery. `ends`: no retry."""
         view.poll()
         if view.error and view.query and self._progress.is_well(str(view.query.runId)):
             view.error = None
@@ -154,7 +154,7 @@ class Views:
         logger.log(level, f"{view.error}{plan}", extra=trace(view.details))
 
     def _restart(self, view: RunningView) -> None:
-        """Start a view again as a start of the sink does, with the columns that its table has now."""
+        """Restart a view like a start of the sink does, with the current columns of its table."""
         try:
             with _scheduler_pool(self.spark):
                 view.rows = self._query(view.storage)
@@ -190,10 +190,10 @@ class Views:
 
 @contextmanager
 def _scheduler_pool(spark: SparkSession) -> Iterator[None]:
-    """Let the queries that are started here share one pool of Spark's scheduler.
+    """Start queries within one pool of Spark's scheduler.
 
-    With spark.scheduler.mode=FAIR all views together then get half of the cores while lines are landed, instead of all
-    that they ask for first. A query's thread inherits the pool of the thread that starts it.
+    With spark.scheduler.mode=FAIR, all views together then get half of the cores while lines land, instead of all cores
+    that they request first. A query's thread inherits the pool of the thread that starts it.
     """
     spark.sparkContext.setLocalProperty("spark.scheduler.pool", "views")
     try:

@@ -1,6 +1,6 @@
-"""The document at /status, which the page draws: the state of the sink in one shape with the shipper's.
+"""The document at /status, which the page draws: the state of the sink, in the same form as the shipper's.
 
-docs/reference/sink-metrics.md describes it. Nothing in it is the content of a record.
+docs/reference/sink-metrics.md describes it. It never contains the content of a record.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,16 +11,16 @@ from log_shipper.runtime.logs.recent import RecentMessage
 from log_shipper.runtime.monitor.document import Document, chart, table
 from log_shipper.runtime.monitor.health import Health
 from log_shipper.spark_sink.landing.stages import STAGES
-from log_shipper.spark_sink.monitor.observations import Seen
+from log_shipper.spark_sink.monitor.observations import SinkState
 from log_shipper.spark_sink.monitor.samples import STEP, Samples
 
-MAX_TOPICS = 3  # of a chart, beside the others
-MAX_ROWS = 50  # of a table; those that need a look come first
+MAX_TOPICS = 3  # lines of a chart, besides "others"
+MAX_ROWS = 50  # of a table; those that need attention come first
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What does not change while the sink runs. `configuration`: as YAML, secrets masked."""
+    """The constant part of the document. `configuration`: as YAML, with masked secrets."""
 
     version: str
     host: str
@@ -31,36 +31,36 @@ class Program:
 
 
 def document(
-    program: Program, seen: Seen, health: Health, samples: Samples, problems: Sequence[RecentMessage], now: float
+    program: Program, state: SinkState, health: Health, samples: Samples, problems: Sequence[RecentMessage], now: float
 ) -> Document:
     return {
         **program.head(),
-        "started": seen.started,
+        "started": state.started,
         "now": now,
         "health": health.document(),
-        "figures": list(_figures(seen, samples.rate(), now)),
+        "figures": list(_figures(state, samples.rate(), now)),
         "charts": _charts(samples),
         "tables": [
-            _partitions(seen, now),
-            _tables(seen),
-            _dead_letters(seen),
-            _stages(seen),
-            _views(seen),
+            _partitions(state, now),
+            _tables(state),
+            _dead_letters(state),
+            _stages(state),
+            _views(state),
             _problems(problems),
         ],
         "configuration": program.configuration,
     }
 
 
-def _figures(seen: Seen, rate: float | None, now: float) -> Iterator[Document]:
-    yield {**_figure("rows_landed", "Rows landed", seen.rows, "rows"), "rate": rate}
-    yield {**_figure("lag_offsets", "Lag", seen.lag, "records"), "seconds": seen.longest_lag_seconds(now)}
-    yield _figure("rows_bad", "Bad records", seen.bad, "records")
-    yield _figure("rows_repeated", "Repeats left out", seen.repeats, "rows")
-    yield _figure("offsets_lost", "Records lost", seen.lost, "records")
-    yield _figure("batch_seconds", "Last batch's duration", seen.batch_seconds, "seconds")
-    yield _figure("batches", "Batches", seen.batches, "batches")
-    yield _figure("files_remembered", "Files remembered", seen.files, "files")
+def _figures(state: SinkState, rate: float | None, now: float) -> Iterator[Document]:
+    yield {**_figure("rows_landed", "Rows landed", state.rows, "rows"), "rate": rate}
+    yield {**_figure("lag_offsets", "Lag", state.lag, "records"), "seconds": state.longest_lag_seconds(now)}
+    yield _figure("rows_bad", "Bad records", state.bad, "records")
+    yield _figure("rows_repeated", "Repeats left out", state.repeats, "rows")
+    yield _figure("offsets_lost", "Records lost", state.lost, "records")
+    yield _figure("batch_seconds", "Last batch's duration", state.batch_seconds, "seconds")
+    yield _figure("batches", "Batches", state.batches, "batches")
+    yield _figure("files_remembered", "Files remembered", state.files, "files")
 
 
 def _figure(name: str, label: str, value: float | None, unit: str) -> Document:
@@ -107,10 +107,10 @@ def _table(
     return table(name, title, empty, columns, rows[:MAX_ROWS])
 
 
-def _partitions(seen: Seen, now: float) -> Document:
-    lags = seen.lags
+def _partitions(state: SinkState, now: float) -> Document:
+    lags = state.lags
     rows = [
-        [*place, seen.landed.get(place, 0), seen.ends[place], lags[place], seen.lag_seconds(place, now)]
+        [*place, state.landed.get(place, 0), state.ends[place], lags[place], state.lag_seconds(place, now)]
         for place in sorted(lags, key=lambda place: (-lags[place], place))
     ]
     columns = (
@@ -124,8 +124,8 @@ def _partitions(seen: Seen, now: float) -> Document:
     return _table("partitions", "Partitions, furthest behind first", "No batch has landed yet.", columns, rows)
 
 
-def _tables(seen: Seen) -> Document:
-    rows = [[path, size.rows, size.files, size.bytes] for path, size in sorted(seen.tables.items())]
+def _tables(state: SinkState) -> Document:
+    rows = [[path, size.rows, size.files, size.bytes] for path, size in sorted(state.tables.items())]
     columns = (
         ("path", "Table", "text"),
         ("rows", "Rows", "number"),
@@ -135,10 +135,10 @@ def _tables(seen: Seen) -> Document:
     return _table("tables", "Delta tables", "No table has been opened yet.", columns, rows)
 
 
-def _dead_letters(seen: Seen) -> Document:
+def _dead_letters(state: SinkState) -> Document:
     rows = [
-        [text, bad.count, seen.cause_times[text], bad.topic, bad.partition, bad.offset]
-        for text, bad in sorted(seen.causes.items(), key=lambda item: -seen.cause_times[item[0]])
+        [text, bad.count, state.cause_times[text], bad.topic, bad.partition, bad.offset]
+        for text, bad in sorted(state.causes.items(), key=lambda item: -state.cause_times[item[0]])
     ]
     columns = (
         ("reason", "Reason", "text"),
@@ -151,8 +151,8 @@ def _dead_letters(seen: Seen) -> Document:
     return _table("dead_letters", "Dead letters since the start", "No record was bad.", columns, rows)
 
 
-def _stages(seen: Seen) -> Document:
-    rows = [[stage, STAGES[stage], seconds.last, seconds.mean] for stage, seconds in seen.stages.items()]
+def _stages(state: SinkState) -> Document:
+    rows = [[stage, STAGES[stage], seconds.last, seconds.mean] for stage, seconds in state.stages.items()]
     columns = (
         ("stage", "Stage", "text"),
         ("what", "What happens", "text"),
@@ -162,7 +162,7 @@ def _stages(seen: Seen) -> Document:
     return _table("stages", "Seconds of a batch, by stage", "No batch has landed yet.", columns, rows)
 
 
-def _views(seen: Seen) -> Document:
+def _views(state: SinkState) -> Document:
     rows = [
         [
             name,
@@ -173,7 +173,7 @@ def _views(seen: Seen) -> Document:
             figures.seconds,
             figures.failures,
         ]
-        for name, figures in sorted(seen.views.items(), key=lambda item: (not item[1].failed, item[0]))
+        for name, figures in sorted(state.views.items(), key=lambda item: (not item[1].failed, item[0]))
     ]
     columns = (
         ("view", "View", "text"),

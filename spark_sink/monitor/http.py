@@ -1,14 +1,14 @@
-"""What the sink serves over HTTP: metrics for Prometheus, its health for a supervisor, and a page for people.
+"""The sink's HTTP endpoints: metrics for Prometheus, health for a supervisor, and a page for people.
 
 `/metrics`  Prometheus' text format.
 `/health`   200 while the sink is healthy, else 503; both with {"status":…,"silent_seconds":…,"stalled_seconds":…,
             "limit_seconds":…}.
 `/status`   the state as one JSON document (`document`), which the page at `/` draws.
 
-A sink is healthy if it made progress within the limit (`stalled_seconds`; `liveness` has what that is): ten trigger
-intervals, and at least five minutes. However long a batch takes, it is healthy while parts of it end: a supervisor
-that restarts it would have it begin again. `silent_seconds` counts from the last batch, or the last look that found
-nothing new: Spark reports every ten seconds that an idle query is idle.
+A sink is healthy if it made progress (defined in `liveness`) within the limit: ten trigger intervals, and at least five
+minutes. It is healthy during a long batch while parts of the batch complete: a restart would begin the batch again.
+`silent_seconds` counts from the last batch, or the last check without new records: Spark reports an idle query every
+ten seconds.
 """
 
 import json
@@ -33,15 +33,15 @@ from log_shipper.spark_sink.logs import LOGGERS
 from log_shipper.spark_sink.monitor.document import Program, document
 from log_shipper.spark_sink.monitor.health import Inactivity, health
 from log_shipper.spark_sink.monitor.metrics import SinkMetrics
-from log_shipper.spark_sink.monitor.observations import Observations, Seen
+from log_shipper.spark_sink.monitor.observations import Observations, SinkState
 from log_shipper.spark_sink.monitor.processes import Usage, usage
 from log_shipper.spark_sink.monitor.samples import Sample, Sampler, Samples
 
 MIN_LIMIT = 300.0
 INTERVALS = 10
 MAX_CHARACTERS = 600  # characters of a warning or error that the page shows
-# Spark's errors have a class, as [CAST_INVALID_INPUT], and what follows may quote a value of a row. The page is open to
-# more people than the log.
+# Spark's errors begin with a class like [CAST_INVALID_INPUT]; the text after it may quote a value of a row. More people
+# can read the page than the log.
 _SPARK_ERROR = re.compile(r"(\[[A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*\]).*", re.DOTALL)
 
 
@@ -51,20 +51,20 @@ def silence_limit(trigger_interval: float) -> float:
 
 
 def recent_problems() -> RecentMessages:
-    """Return the handler of the sink's loggers that has the warnings and errors of the page."""
+    """Return the log handler that keeps warnings and errors for the page."""
     return RecentMessages(_shown)
 
 
 def _shown(message: str) -> str:
-    """Return the message without what Spark quotes of a row, and not longer than a person reads."""
+    """Return the message without values that Spark quotes, at most MAX_CHARACTERS of it."""
     text = _SPARK_ERROR.sub(r"\1 (the log has the rest)", message)
     return text if len(text) <= MAX_CHARACTERS else f"{text[:MAX_CHARACTERS]}…"
 
 
 @dataclass(frozen=True, slots=True)
 class Monitored:
-    """What is served, and how it is asked for. The handlers run on threads of the server. `limit`: as `silence_limit`
-    has it; `clock`: seconds of the epoch."""
+    """The endpoints and their data. The handlers run on the server's threads. `limit`: from `silence_limit`; `clock`:
+    seconds of the epoch."""
 
     metrics: SinkMetrics
     observations: Observations
@@ -103,40 +103,40 @@ class Monitored:
         return _json(200 if healthy else 503, body)
 
     def sample(self) -> None:
-        """Add a sample of what was seen, and note the state."""
-        seen, now = self.observations.seen, self.clock()
+        """Add a sample of the current state, and update the health."""
+        state, now = self.observations.state, self.clock()
         used = self.usage()
         self.metrics.set_usage(used)
-        self.samples.add(now, _sample_of(seen, used, now))
-        self._judged(seen, now)
+        self.samples.add(now, _sample_of(state, used, now))
+        self._judged(state, now)
 
-    def _judged(self, seen: Seen, now: float) -> Health:
-        quiet = Inactivity(self.metrics.silent_for(), self.metrics.stalled_for(), self.limit)
-        return self.states.timed(health(seen, quiet, self.samples.lags(), now), now)
+    def _judged(self, state: SinkState, now: float) -> Health:
+        inactivity = Inactivity(self.metrics.silent_for(), self.metrics.stalled_for(), self.limit)
+        return self.states.timed(health(state, inactivity, self.samples.lags(), now), now)
 
     def status(self, request: Request) -> Response:
-        seen, now = self.observations.seen, self.clock()
-        state = self._judged(seen, now)
+        state, now = self.observations.state, self.clock()
+        judged = self._judged(state, now)
         problems = self.problems.newest_first()
-        return _json(200, document(self.program, seen, state, self.samples, problems, now))
+        return _json(200, document(self.program, state, judged, self.samples, problems, now))
 
 
-def _sample_of(seen: Seen, used: Usage, now: float) -> Sample:
+def _sample_of(state: SinkState, used: Usage, now: float) -> Sample:
     return Sample(
-        seen.rows,
-        seen.lag,
-        seen.longest_lag_seconds(now),
-        seen.batch_seconds,
-        seen.longest,
-        seen.shortest,
-        seen.topics,
+        state.rows,
+        state.lag,
+        state.longest_lag_seconds(now),
+        state.batch_seconds,
+        state.longest,
+        state.shortest,
+        state.topics,
         used.cpu_seconds,
         used.memory,
     )
 
 
 class MonitorServer:
-    """Serves while the `with` block runs, on threads of its own. Raises SinkError when it cannot listen."""
+    """Serves during the `with` block, on its own threads. Raises SinkError if it cannot listen."""
 
     def __init__(self, monitored: Monitored, host: str, port: int) -> None:
         self._monitored = monitored
@@ -154,7 +154,7 @@ class MonitorServer:
 
     @property
     def port(self) -> int:
-        """The port that the server listens on, also where port 0 was configured."""
+        """The port that the server listens on, even if port 0 is configured."""
         return self._server.ports[0]
 
     def __enter__(self) -> Self:

@@ -1,12 +1,12 @@
-"""Shows that the sink makes progress, which is what systemd's watchdog and /health ask.
+"""Detects whether the sink makes progress, for systemd's watchdog and /health.
 
-One that hangs is to be restarted. One that has much to do is not, however long that takes: it would begin with the same
-batch again, be restarted in the middle of it again, and nothing would ever land. Progress is
+A sink that hangs must be restarted. A busy one must not be, however long it takes: it would retry the same batch, be
+restarted within it again, and nothing would ever land. Progress is
 
-- a step of the start, a stage of a batch, and a batch that ended; the wait for a topic; an idle query. Each is noted
-  where it happens (`SinkMetrics.progressed`).
-- tasks of Spark that begin or end, which is looked at here when nothing else was noted for a while. While tasks run
-  and none of them ends, that counts too, for MAX_TASK_SECONDS.
+- a step of the start, a stage of a batch, a completed batch, the wait for a topic, and an idle query: reported where
+  they happen (`SinkMetrics.progressed`).
+- Spark tasks that begin or end: checked here if there was no other progress for a while. Tasks that run count as
+  progress for MAX_TASK_SECONDS, even if none ends.
 """
 
 import logging
@@ -21,22 +21,21 @@ from log_shipper.spark_sink.platform.running_tasks import StageTasks
 
 logger = logging.getLogger(__name__)
 
-LOOK_AFTER = 30.0  # seconds without progress; a tenth of the least limit (`http.silence_limit`)
-# Seconds. A task has range_tasks.MAX_OFFSETS offsets at most, so it ends much earlier, unless a store or a disk hangs.
+LOOK_AFTER = 30.0  # seconds without progress; a tenth of the minimum of `http.silence_limit`
+# Seconds. A task has at most range_tasks.MAX_OFFSETS offsets, so it ends much earlier, unless a store or disk hangs.
 MAX_TASK_SECONDS = 7200.0
-MAX_LOOK_SECONDS = 5.0  # seconds that the end waits for a look at the tasks
+MAX_LOOK_SECONDS = 5.0  # maximum wait for a running check of the tasks at the end
 
 
 @dataclass(slots=True)
 class TaskProgress:
-    """Judges what is seen of the tasks, from one look to the next."""
+    """Detects progress of the tasks between two checks."""
 
     _seen: Mapping[int, StageTasks] = field(default_factory=dict)
     _changed: float = float("-inf")
 
     def is_progress(self, tasks: Mapping[int, StageTasks], now: float) -> bool:
-        """Return True if tasks began or ended since the last look, or run for not longer than they may. `now`:
-        seconds."""
+        """Return True if tasks began or ended since the last check, or run within MAX_TASK_SECONDS. `now`: seconds."""
         if not tasks:
             self._seen = {}
             return False
@@ -47,8 +46,8 @@ class TaskProgress:
 
 
 class Liveness:
-    """Looks at the tasks and reports, every `interval` seconds while the `with` block runs, on a thread of its own:
-    that of the job waits for Spark. `tasks` returns them by stage and may raise anything."""
+    """Calls `report` and checks the tasks, every `interval` seconds during the `with` block, on its own thread: the
+    job's thread waits for Spark. `tasks` returns the tasks by stage and may raise anything."""
 
     def __init__(
         self,
@@ -76,7 +75,7 @@ class Liveness:
         self._thread.join(MAX_LOOK_SECONDS)
 
     def step(self) -> None:
-        """Report, and look at the tasks if there was no other progress for a while. Raises what `tasks` raises."""
+        """Report, and check the tasks if there was no other progress for a while. Raises like `tasks`."""
         self._report()
         if self._metrics.stalled_for() >= LOOK_AFTER and self._progress.is_progress(self._tasks(), self._monotonic()):
             self._metrics.progressed()
@@ -85,5 +84,5 @@ class Liveness:
         while not self._stopping.wait(self._interval):
             try:
                 self.step()
-            except Exception:  # Java may have ended, for instance, by which the job ends
+            except Exception:  # for example if Java has ended, which also ends the job
                 logger.debug("cannot read the state of Spark's tasks", exc_info=True)

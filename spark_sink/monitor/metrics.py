@@ -1,6 +1,6 @@
-"""The sink's metrics for Prometheus: each is an attribute of `SinkMetrics`, its text the metric's help.
+"""The sink's metrics for Prometheus: each is an attribute of `SinkMetrics`, with its help text.
 
-docs/reference/sink-metrics.md lists them; this prints its table:
+docs/reference/sink-metrics.md lists them; this command prints its table:
 
     python -m log_shipper.spark_sink.monitor.metrics
 """
@@ -18,7 +18,7 @@ from log_shipper.spark_sink.landing.stages import STAGES, Stage
 from log_shipper.spark_sink.monitor.processes import Usage
 from log_shipper.spark_sink.views.progress import Figures
 
-# From an idle batch of a small local session to one that is in trouble.
+# From an idle batch of a small local session to a batch in trouble.
 SECONDS = (0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 60.0, 120.0, 300.0)
 PARTITION = ("topic", "partition")
 VIEW = ("view",)
@@ -27,10 +27,10 @@ RESULT = ("result",)
 
 
 class SinkMetrics:
-    """All metrics of a process, with a registry of their own. Thread-safe."""
+    """All metrics of a process, with their own registry. Thread-safe."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
-        # Else each counter has a second series, with the time of its creation.
+        # Otherwise each counter has a second series, with its creation time.
         disable_created_metrics()  # type: ignore[no-untyped-call]  # it has no annotation
         self._now = now
         self.seen_alive = self._progressed = now()  # the last calls of `alive` and of `progressed`
@@ -80,7 +80,7 @@ class SinkMetrics:
         self.view_failures = counter("view_failures", "Failures of the view, including failed restarts.", VIEW)
 
     def landed(self, landed: BatchResult) -> None:
-        """Record a batch that has landed."""
+        """Record a landed batch."""
         self.rows_landed.inc(landed.rows)
         self.rows_bad.inc(landed.bad)
         self.tombstones.inc(landed.tombstones)
@@ -101,12 +101,12 @@ class SinkMetrics:
         self.alive()
 
     def stages(self, seconds: Mapping[Stage, float]) -> None:
-        """Record how long stages of a batch took."""
+        """Record the durations of a batch's stages."""
         for stage, duration in seconds.items():
             self.stage_seconds.labels(stage).observe(duration)
 
     def batch(self, seconds: float, landed: Offsets, latest: Offsets) -> None:
-        """Record what Spark reports of a batch: how long it took, and where the topics ended."""
+        """Record Spark's report of a batch: its duration, and Kafka's ends."""
         self.batch_seconds.observe(seconds)
         for partition, offsets in lag(landed, latest).items():
             self.end_offset.labels(*partition).set(latest[partition])
@@ -119,32 +119,32 @@ class SinkMetrics:
         self._partitions = set(latest)
 
     def set_usage(self, usage: Usage) -> None:
-        """Record what the processes use. The time of one that was not waited for is lost, and a counter only rises."""
+        """Record the usage of the processes. CPU time of unreaped children is lost, but a counter must not fall."""
         self.cpu.inc(max(0.0, usage.cpu_seconds - self._cpu_seconds))
         self._cpu_seconds = max(self._cpu_seconds, usage.cpu_seconds)
         self.memory.set(usage.memory)
 
     def alive(self) -> None:
-        """Record that the query has ended a batch, or looked and found nothing new."""
+        """Record that the query has completed a batch, or found no new records."""
         self.seen_alive = self._now()
         self.progressed()
 
     def progressed(self) -> None:
-        """Record that the sink makes progress, also within a batch and while it starts."""
+        """Record progress of the sink, also within a batch and during the start."""
         self._progressed = self._now()
 
     def stalled_for(self) -> float:
-        """Return the seconds since the sink was last seen to make progress."""
+        """Return the seconds since the last progress of the sink."""
         return self._now() - self._progressed
 
     def silent_for(self) -> float:
-        """Return the seconds since the query was last seen alive."""
+        """Return the seconds since the last call of `alive`."""
         return self._now() - self.seen_alive
 
     def views(self, figures: Mapping[str, Figures]) -> None:
-        """Record the figures of the views. To be called repeatedly, with figures that rise."""
+        """Record the figures of the views. Call it repeatedly, with cumulative figures."""
         for view, now in figures.items():
-            # Also by 0, so that the series is there before the first failure.
+            # Also by 0, so that the series exists before the first failure.
             self.view_failures.labels(view).inc(now.failures - self._view_failures.get(view, 0))
             self._view_failures[view] = now.failures
             self.view_up.labels(view).set(not now.failed)
@@ -160,7 +160,7 @@ def _batch_seconds(registry: CollectorRegistry) -> Histogram:
 
 def _stage_seconds(registry: CollectorRegistry) -> Summary:
     summary = Summary("spark_sink_batch_stage_seconds", "Duration of each stage of a batch.", STAGE, registry=registry)
-    for stage in STAGES:  # so that each is there before the first batch
+    for stage in STAGES:  # so that each series exists before the first batch
         summary.labels(stage)
     return summary
 

@@ -1,6 +1,6 @@
-"""What the sink's processes on this machine use: itself, Java, and the Python processes that Spark starts.
+"""CPU and memory of the sink's processes on this machine: itself, Java, and Spark's Python processes.
 
-proc(5): the times of children that have ended are in their parent's.
+proc(5): a parent's times include those of its ended children.
 """
 
 import os
@@ -15,14 +15,14 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """`memory`: resident bytes; pages that processes share are counted in each."""
+    """`memory`: resident bytes; shared pages count in each process."""
 
     cpu_seconds: float
     memory: int
 
 
 def usage(process: int | None = None) -> Usage:
-    """Return what a process and its descendants use; without an argument, of this process."""
+    """Return the usage of a process and its descendants; by default, of this process."""
     cpu, memory = 0, 0
     for pid in _tree(process or os.getpid()):
         with suppress(OSError):  # it has just ended

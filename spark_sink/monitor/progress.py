@@ -1,16 +1,15 @@
-"""Combines what the sink and Spark report of a batch, for the log and for the metrics.
+"""Combines the reports of the sink and of Spark about a batch, for the log and the metrics.
 
-The counts come from the sink, batch by batch; times from Spark's progress events, which come later, on a thread of
-their own, and perhaps not at all for the last batch before a stop. So a batch is logged when its
-event comes, and the totals do not depend on events. The JSON line of a batch, whose fields
-docs/reference/sink-metrics.md explains:
+The counts come from the sink, after each batch; times from Spark's progress events, which come later, on another
+thread, and perhaps not at all for the last batch before a stop. So a batch is logged when its event arrives, and the
+totals do not depend on events. The JSON line of a batch, explained in docs/reference/sink-metrics.md:
 
     {"@timestamp":"…","log.level":"info","message":"batch","ecs.version":"1.6.0","log.logger":"log_shipper.spark_sink.monitor.progress",
      "batch":7,"rows_in":1210,"landed":1199,"repeats":10,"bad":1,"suspects":12,"lost":0,"seconds":0.8,
      "rows_per_second":1498.8,"lag":0,"landed_total":90210,"repeats_total":10,"bad_total":3}
 
-Other queries of the session (the views') have events too, with batch numbers of their own: only the events of the query
-named QUERY count here.
+Other queries of the session (of views) have events too, with their own batch numbers: only events of the query named
+QUERY count here.
 """
 
 import logging
@@ -50,13 +49,13 @@ class BatchProgress(StreamingQueryListener):
         self._lock = threading.Lock()
         self._waiting: dict[int, tuple[BatchResult, Offsets]] = {}
         self._query: UUID | None = None
-        self.ended = threading.Event()  # the query's last event has come
+        self.ended = threading.Event()  # the query's last event has arrived
         self.rows = 0
         self.bad = 0
         self.repeats = 0
 
     def landed(self, landed: BatchResult, latest: Offsets) -> None:
-        """Record a landed batch, on the sink's thread. `latest`: where Kafka ends by then."""
+        """Record a landed batch, on the sink's thread. `latest`: Kafka's ends at that time."""
         with self._lock:
             self.rows += landed.rows
             self.bad += landed.bad
@@ -71,7 +70,7 @@ class BatchProgress(StreamingQueryListener):
         self.observations.group_commit_failed()
 
     def views(self, figures: Mapping[str, Figures]) -> None:
-        """Record the figures of the views. To be called repeatedly, with figures that rise."""
+        """Record the figures of the views. Call it repeatedly, with cumulative figures."""
         self.metrics.views(figures)
         self.observations.views(figures)
 
@@ -136,7 +135,7 @@ class BatchProgress(StreamingQueryListener):
 
 
 def sparks_stages(milliseconds: Mapping[str, int], measured: float) -> dict[Stage, float]:
-    """Return the stages of a batch that only Spark's times show. `measured`: seconds of all other stages."""
+    """Return the stages that only Spark measures. `measured`: seconds of all other stages."""
     landing = milliseconds.get("addBatch", 0) / 1000  # the call of the sink
     return {
         "planning": max(0.0, milliseconds.get("triggerExecution", 0) / 1000 - landing),

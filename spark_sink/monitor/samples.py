@@ -1,4 +1,4 @@
-"""The last ten minutes of the sink, a sample every two seconds, for the charts of its page."""
+"""Samples of the last ten minutes, one every two seconds, for the charts of the page."""
 
 import threading
 from collections import deque
@@ -10,13 +10,13 @@ T = TypeVar("T")
 
 STEP = 2.0  # seconds
 POINTS = 300
-RATE_STEPS = 5  # of the rate now, a mean of ten seconds
-SMOOTH_STEPS = 15  # of the rates of the chart, a mean of half a minute: rows land by the batch, not one after the other
+RATE_STEPS = 5  # for the current rate, a mean of ten seconds
+SMOOTH_STEPS = 15  # for the chart's rates, a mean of half a minute: rows land in batches, not continuously
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Counts since the start, and the newest state; None where it is unknown. `topics`: records by topic; `longest` and
+    """Counts since the start, and the newest state; None while unknown. `topics`: records by topic; `longest` and
     `shortest`: delays of the last batch; `cpu`: seconds; `memory`: bytes."""
 
     rows: int
@@ -31,15 +31,15 @@ class Sample:
 
 
 class Samples:
-    """Keeps samples. `add` is for one thread; the others may be called from any."""
+    """Keeps samples. `add` is for one thread; the other methods for any."""
 
     def __init__(self) -> None:
         self._samples: deque[Sample | None] = deque(maxlen=POINTS + SMOOTH_STEPS)
         self._until = 0.0
 
     def add(self, now: float, sample: Sample) -> None:
-        """Add a sample as of `now`, seconds of the epoch. Where the clock has jumped, what lies between is unknown."""
-        if now < self._until - STEP:  # it was set back
+        """Add a sample as of `now`, seconds of the epoch. If the clock has jumped ahead, the gap is unknown."""
+        if now < self._until - STEP:  # the clock was set back
             self._samples.clear()
         elif self._samples:
             missed = round((now - self._until) / STEP) - 1
@@ -49,7 +49,7 @@ class Samples:
 
     @property
     def until(self) -> float:
-        """When the last sample was taken, seconds of the epoch."""
+        """The time of the last sample, seconds of the epoch."""
         return self._until
 
     @property
@@ -62,17 +62,17 @@ class Samples:
         return [None if sample is None else pick(sample) for sample in list(self._samples)[-POINTS:]]
 
     def lags(self) -> list[int | None]:
-        """Return the offsets behind of each sample, oldest first."""
+        """Return the lag of each sample, oldest first."""
         return self.values(lambda sample: sample.lag)
 
     def rates(self, count: Callable[[Sample], float]) -> list[float | None]:
-        """Return how much came a second, the mean of half a minute before each sample, oldest first."""
+        """Return the rate per second at each sample, as the mean of the previous half minute, oldest first."""
         samples = list(self._samples)
         first = max(0, len(samples) - POINTS)
         return [_rate(samples, index, SMOOTH_STEPS, count) for index in range(first, len(samples))]
 
     def rate(self) -> float | None:
-        """Return the rows a second over the last ten seconds."""
+        """Return the rows per second over the last ten seconds."""
         samples = list(self._samples)
         return _rate(samples, len(samples) - 1, RATE_STEPS, lambda sample: sample.rows) if samples else None
 
@@ -87,7 +87,7 @@ def _rate(samples: list[Sample | None], index: int, steps: int, count: Callable[
 
 
 class Sampler:
-    """Calls `sample` every STEP while the `with` block runs, on a thread of its own."""
+    """Calls `sample` every STEP during the `with` block, on its own thread."""
 
     def __init__(self, sample: Callable[[], None]) -> None:
         self._sample = sample

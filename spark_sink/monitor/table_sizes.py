@@ -1,5 +1,5 @@
-"""The sizes of the sink's tables. Counting a large one takes a while, and the thread that lands does it, because a
-table's log is for one thread: so it is done at the start, and rarely again."""
+"""The sizes of the sink's tables. The landing thread counts them, because a table's log is for one thread. Counting a
+large table is slow, so it happens at the start, and rarely later."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -10,26 +10,26 @@ from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.storage.table_size import TableSize
 
 MIN_SECONDS = 60.0
-SHARE = 0.01  # of the time at most
+SHARE = 0.01  # maximum share of the time
 
 
 class SizedLog(Protocol):
-    """The log of a table. `CommitLog` is the implementation. For the thread that lands."""
+    """The part of `CommitLog` that is needed here. For the landing thread."""
 
     @property
     def size(self) -> TableSize | None:
-        """The size; None where another process has changed the table since it was counted."""
+        """The size; None if another process has changed the table since the last count."""
         ...
 
     def count_size(self) -> TableSize:
-        """Count the size. Takes as long as the table has many files. Raises SinkError."""
+        """Count the size. Slow for many files. Raises SinkError."""
         ...
 
 
 @dataclass(slots=True)
 class TableSizes:
-    """Knows when a table is counted again. Its own commits are added without that. `progressed` is called after each
-    count: with a template there may be a thousand large tables."""
+    """Decides when to count a table again; the sink's own commits are added without a count. `progressed` is called
+    after each count: with a template there may be a thousand large tables."""
 
     monotonic: Callable[[], float] = time.monotonic
     progressed: Callable[[], None] = lambda: None
@@ -37,7 +37,7 @@ class TableSizes:
     _due: dict[str, float] = field(default_factory=dict)
 
     def update(self, logs: Mapping[str, SizedLog]) -> Mapping[str, TableSize]:
-        """Return the size of each table, by its path; of one that is not to be counted yet, as it was."""
+        """Return the size of each table by path; the previous size if a new count is not due."""
         for path, log in logs.items():
             if log.size is not None:
                 self._sizes[path] = log.size
@@ -49,7 +49,7 @@ class TableSizes:
         began = self.monotonic()
         try:
             self._sizes[path] = log.count_size()
-        except SinkError:  # what is shown must not end the landing, and its next commit reports what is wrong
+        except SinkError:  # monitoring must not stop the landing; the next commit reports the error
             self._sizes.pop(path, None)
         self.progressed()
         ended = self.monotonic()

@@ -47,7 +47,7 @@ class LandingSink:
 
     def _usage(self) -> Usage:
         """Return 0.9 of a core, and memory that grows a little."""
-        ran = self.now - self.monitored.observations.seen.started
+        ran = self.now - self.monitored.observations.state.started
         return Usage(0.9 * ran, 1_400_000_000 + round(450_000 * ran))
 
     def run(self) -> None:

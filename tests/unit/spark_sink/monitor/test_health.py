@@ -5,14 +5,14 @@ import pytest
 
 from log_shipper.runtime.monitor.health import Health
 from log_shipper.spark_sink.monitor.health import Inactivity, elapsed, health, is_falling_behind
-from log_shipper.spark_sink.monitor.observations import Seen
+from log_shipper.spark_sink.monitor.observations import SinkState
 from log_shipper.spark_sink.views.progress import Figures
 
 NOW = 100_000.0
 
 
 def judged(silent: float = 1.0, stalled: float = 1.0, lags: Sequence[int | None] = (), **state: Any) -> Health:
-    seen = Seen(**{"started": 0.0, "streaming": True, "last_batch": NOW - 4, "batch_rows": 1200, **state})
+    seen = SinkState(**{"started": 0.0, "streaming": True, "last_batch": NOW - 4, "batch_rows": 1200, **state})
     return health(seen, Inactivity(silent, stalled, 300.0), lags, NOW)
 
 

@@ -136,7 +136,7 @@ def test_a_batch_has_the_stages_that_were_measured_and_those_that_only_spark_kno
     assert {
         stage: registry.get_sample_value("spark_sink_batch_stage_seconds_sum", {"stage": stage}) for stage in STAGES
     } == {"planning": 0.5, "tasks": 0.25, "repeats": 0.0, "commit": 0.0, "marks": 0.125, "other": 0.125}
-    seen = lab.progress.observations.seen
+    seen = lab.progress.observations.state
     assert {stage: seconds.last for stage, seconds in seen.stages.items()} == {
         "planning": 0.5,
         "tasks": 0.25,
@@ -150,7 +150,7 @@ def test_failed_commits_of_the_group_and_views_are_counted_and_seen(lab: Progres
     lab.progress.group_commit_failed()
     lab.progress.views({"errors": Figures(failed=True, failures=2)})
     assert lab.metric("group_commit_failures_total") == 1
-    seen = lab.progress.observations.seen
+    seen = lab.progress.observations.state
     assert seen.last_group_failure is not None
     assert seen.views["errors"].failed
 

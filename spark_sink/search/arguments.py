@@ -8,7 +8,7 @@ from typing import TypeAlias
 from log_shipper.spark_sink.search.moments import Moment, parse_moment
 
 LIMIT = 100
-FOLLOWED = 10  # hits before what is followed, as in tail
+FOLLOWED = 10  # existing hits with --follow, like tail
 Parsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 _EPILOG = """\

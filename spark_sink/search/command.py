@@ -1,6 +1,6 @@
-"""`spark-sink search` from its command line to its exit code; the composition of this package.
+"""`spark-sink search` from its command line to its exit code; the composition root of this package.
 
-Exit codes, as of grep: 0 a line was found, 1 none was, 2 an error.
+Exit codes like grep: 0 a line was found, 1 no line was found, 2 an error.
 """
 
 import argparse
@@ -28,11 +28,11 @@ from log_shipper.spark_sink.search.tables import SearchedTable, combine, locatio
 from log_shipper.spark_sink.storage.locations import Location
 
 FOUND, NOTHING, ERROR = 0, 1, 2
-POLL = 0.5  # seconds between two looks at the log while following
+POLL = 0.5  # seconds between two reads of the log while following
 
 
 def run(options: argparse.Namespace, wait: Callable[[float], object]) -> int:
-    """Search, print, and return the exit code. `wait` is called with seconds while there is nothing to follow."""
+    """Search, print, and return the exit code. `wait`: sleeps between two polls."""
     output = sys.stdout
     if hasattr(output, "reconfigure"):
         output.reconfigure(errors="backslashreplace")  # a terminal without UTF-8
@@ -42,7 +42,7 @@ def run(options: argparse.Namespace, wait: Callable[[float], object]) -> int:
         _warn(str(error))
         return ERROR
     except BrokenPipeError:
-        # The reader, such as `head`, has seen enough. Python flushes once more at its exit: into nothing.
+        # The reader, such as `head`, has closed the pipe. Python's flush at exit must not fail.
         os.dup2(os.open(os.devnull, os.O_WRONLY), output.fileno())
         return FOUND
 
@@ -56,7 +56,7 @@ class Command:
     _query: Query = field(init=False)
     _printer: TextOutput | JsonOutput = field(init=False)
     _printed: int = field(default=0)  # groups
-    _found: int = field(default=0)  # lines that match
+    _found: int = field(default=0)  # matching lines
 
     def run(self) -> int:
         self._query = query_of(self.options, datetime.now(UTC))
@@ -71,7 +71,7 @@ class Command:
             if limit != 0:
                 self._search(tables, limit or FOLLOWED, oldest_first=True)
             self._follow(tables)
-        except KeyboardInterrupt:  # how a follow ends
+        except KeyboardInterrupt:  # the normal end of a follow
             pass
         return self._result()
 
@@ -105,11 +105,11 @@ class Command:
     def _groups(self, table: SearchedTable) -> Callable[[Iterable[Hit]], Iterator[Group]]:
         if not self.options.context:
             return lambda hits: ([(hit.row, True)] for hit in hits)
-        selection = self.judge.selection(self._query, table.schema, most=0)
+        selection = self.judge.selection(self._query, table.schema, limit=0)
         return Groups(Neighbours(self.judge, self.options.context), selection).groups
 
     def _follow(self, tables: list[SearchedTable]) -> None:
-        """Print what lands, until the process is interrupted."""
+        """Print new rows, until the process is interrupted."""
         follow = Follow(tables, self._query, self.judge, self._locations, _warn)
         while True:
             self.wait(POLL)

@@ -1,12 +1,10 @@
 """The lines around a hit, of the same file (host and file id), by offset.
 
-They are looked for in the data files whose times are nearest to the hit's. A side is complete when it has as many lines
-as asked for and each begins where the one before ends; or when it begins with the file; or when what is not read yet is
-further away in time than its lines, because within a file times rise with offsets, nearly always. Lines that are more
-than a day away are not looked for.
+The search reads the data files whose times are nearest to the hit's. A side is complete if it has the requested number
+of lines without gaps; or if it reaches the beginning of the file; or if all unread rows are further away in time than
+its lines, because within a file times nearly always rise with offsets. Lines more than a day away are not searched.
 
-Beyond the ends of a file are the lines of its path that were read from other files: those of before and after a
-rotation, by time.
+Beyond the ends of the file come lines of the same path from other files, before and after a rotation, by time.
 """
 
 import heapq
@@ -25,13 +23,13 @@ from log_shipper.spark_sink.search.sealed import ConditionFilter
 from log_shipper.spark_sink.search.tables import SearchedFile, SearchedTable, micros, overlaps
 
 _REACH = timedelta(days=1)
-_MANY = 10  # times as many lines of other files are kept, of which some lie within the file's own time
+_MANY = 10  # times the requested lines are kept of other files: some of these lie within the file's own time
 _JITTER = 60_000_000  # microseconds by which the times of a file may be out of order
 _PLACE = ("ts", "host", "file_id", "offset")
 _NEAREST = """\
 WHERE host IS NOT DISTINCT FROM $host AND file_id = $file_id AND "offset" <> $offset
 QUALIFY row_number() OVER (PARTITION BY "offset" > $offset ORDER BY abs("offset" - $offset)) <= $count"""
-# Within a file the order is that of the offsets, among the files of a path that of the times.
+# Lines of one file are ordered by offset, those of different files of a path by time.
 _ACROSS = """\
 WHERE host IS NOT DISTINCT FROM $host
 AND (file_id = $file_id AND "offset" <> $offset OR file_id <> $file_id AND path = $path)
@@ -39,15 +37,14 @@ QUALIFY row_number() OVER (
 PARTITION BY file_id = $file_id, CASE WHEN file_id = $file_id THEN "offset" > $offset ELSE ts > $ts END
 ORDER BY abs(CASE WHEN file_id = $file_id THEN "offset" - $offset ELSE epoch_us(ts) - epoch_us($ts) END),
 CASE WHEN ts > $ts THEN "offset" ELSE -"offset" END) <= $count"""
-_MAX_LINES = 1000  # lines of a group, where each line of a file matches
+_MAX_LINES = 1000  # of a group, if every line of a file matches
 
 Group = list[tuple[Row, bool]]  # rows, and whether each matches
 
 
 @dataclass(slots=True)
 class Side:
-    """The lines on one side of a row, the nearest first; `others` are those of other files, with
-    `is_across`."""
+    """The lines on one side of a row, nearest first; `others`: lines of other files, with `is_across`."""
 
     row: Row
     count: int
@@ -65,8 +62,7 @@ class Side:
         self.others = sorted([*self.others, *others], key=_order, reverse=self.is_before)[: _MANY * self.count]
 
     def is_complete(self, distance: int) -> bool:
-        """Return True if no line is missing. `distance`: from the row's time to what is not read yet, in
-        microseconds."""
+        """Return True if no line is missing. `distance`: from the row's time to the unread rows, in microseconds."""
         enough = len(self.lines) == self.count
         if self._adjoin() and (enough or (self._begins_file() and not self.is_across)):
             return True
@@ -74,7 +70,7 @@ class Side:
         return len(lines) == self.count and all(abs(_time(line) - _time(self.row)) < distance for line in lines)
 
     def across_rotation(self) -> list[Row]:
-        """Return the lines of the file, the nearest first, and then those of other files of its path beyond them."""
+        """Return the lines of the file, nearest first, followed by those of other files of its path."""
         end = [self.row, *self.lines][-1]
         beyond = [
             row for row in self.others if (_time(row) <= _time(end) if self.is_before else _time(row) >= _time(end))
@@ -82,7 +78,7 @@ class Side:
         return [*self.lines, *beyond][: self.count]
 
     def may_be_in(self, piece: FilePiece) -> bool:
-        """Return True if a piece may have a line of this side, by its times."""
+        """Return True if the piece may have a line of this side, by its times."""
         bound, time = piece.oldest if self.is_before else piece.newest, _time(self.row)
         return bound is None or (bound <= time + _JITTER if self.is_before else bound >= time - _JITTER)
 
@@ -97,7 +93,7 @@ class Side:
 
 @dataclass(slots=True)
 class Neighbours:
-    """Finds the lines around rows of tables as they are now."""
+    """Finds the lines around rows, in the newest versions of tables."""
 
     judge: ConditionFilter
     count: int
@@ -105,19 +101,19 @@ class Neighbours:
     _over: Event = field(default_factory=Event)
 
     def around(self, row: Row, table: SearchedTable) -> list[Row]:
-        """Return up to `count` lines before the row, and as many after it, in no order. Raises SinkError."""
+        """Return up to `count` lines before the row, and as many after it, unsorted. Raises SinkError."""
         if any(row.get(name) is None for name in ("ts", "file_id", "offset")) or "host" not in row:
             return []
         return [line for side in self._sides(row, [table], _NEAREST) for line in side.lines]
 
     def across_rotation(self, row: Row, tables: Sequence[SearchedTable]) -> tuple[list[Row], list[Row]]:
-        """Return up to `count` lines before the row, and as many after it, the oldest first; beyond the ends of its
-        file those of other files of its path. Raises SinkError."""
+        """Return up to `count` lines before the row, and as many after it, oldest first; beyond the ends of its file,
+        lines of other files of its path. Raises SinkError."""
         before, after = self._sides(row, tables, _ACROSS)
         return before.across_rotation()[::-1], after.across_rotation()
 
     def cancel(self) -> None:
-        """End what is looked for; fewer lines are found then. Any thread may call it."""
+        """End the search early, with fewer lines. Any thread may call it."""
         self._over.set()
         self.judge.interrupt()
 
@@ -147,7 +143,7 @@ class Neighbours:
 
     def _pieces(self, row: Row, table: SearchedTable) -> Iterator[FilePiece]:
         if table not in self._files:
-            table.delta.update_incremental()  # while following, it has more by now
+            table.delta.update_incremental()  # while following, it has new commits
             self._files[table] = list(table.files(Query()))
         since, until = row["ts"] - _REACH, row["ts"] + _REACH
         yield from (piece_of(file) for file in self._files[table] if overlaps(file, since, until))
@@ -155,8 +151,8 @@ class Neighbours:
 
 @dataclass(slots=True)
 class Groups:
-    """Hits with the lines around them, as `grep -C` has them: hits that are near to each other are one group, and no
-    line comes twice. `selections`: those that decide whether a line matches, by table."""
+    """Groups hits with the lines around them, like `grep -C`: nearby hits are one group, and no line comes twice.
+    `selection`: decides whether a line matches."""
 
     neighbours: Neighbours
     selection: Selection
@@ -168,7 +164,7 @@ class Groups:
                 yield self._group(hit)
 
     def _group(self, hit: Hit) -> Group:
-        """Return the lines of a group in the order of their file."""
+        """Return the lines of a group in file order."""
         rows, matching, pending = [hit.row], {self._name(hit.row, hit.table)}, [hit.row]
         self._shown |= matching
         while pending and len(rows) < _MAX_LINES:

@@ -1,8 +1,8 @@
-"""How many rows match: by spans of time, by a value, or by both.
+"""Counts matching rows by spans of time, by a value, or by both.
 
-Nothing is read of a file, or of a row group, whose rows all match and lie within one span: the statistics have their
-number. Where only the time decides, a column of text is counted by its codes, as parquet has them (100 million rows by
-host: 2.4 s of CPU instead of 12). All else is counted by DuckDB, with no more columns than the question has.
+Files and row groups whose rows all match and lie within one span are not read: the statistics have their number. If the
+query has only times, a text column is counted by its dictionary codes in parquet (100 million rows by host: 2.4 s of
+CPU instead of 12). DuckDB counts everything else, with only the needed columns.
 """
 
 import functools
@@ -22,19 +22,19 @@ from log_shipper.spark_sink.search.scan import Scan
 from log_shipper.spark_sink.search.sealed import ConditionFilter
 from log_shipper.spark_sink.search.tables import SearchedFile, micros
 
-# Rows by the number of the span, None for those without a time, and the value.
+# Number of rows by span number (None without a time) and value.
 Counts = dict[tuple[int | None, str | None], int]
-MAX_GROUPS = 50_000  # spans and values of a piece that are counted one by one
-OTHERS = "\0others"  # the value of all that are not
+MAX_GROUPS = 50_000  # spans and values of a piece that are counted separately
+OTHERS = "\0others"  # the value of all others
 _MICROSECOND = timedelta(microseconds=1)
-_NO_TIME = -(2**31)  # a number that no span has
+_NO_TIME = -(2**31)  # not a span number
 
 
 @dataclass(frozen=True, slots=True)
 class Counting:
-    """What is counted of the rows of a query. `span`: the length of the spans, which are multiples of it since 1970;
-    the first one has the time `first` (in microseconds since 1970), or the query's `since`. Without it there is one.
-    `value`: an expression of SQL; without it the value is None. `column`: the column of the value, if it is one."""
+    """What to count for a query. `span`: the length of a span, None for a single one; spans begin at multiples of it
+    since 1970, and the first one contains `first` (in microseconds since 1970), or the query's `since`. `value`: an SQL
+    expression; without it the value is None. `column`: the column of the value, if it is one."""
 
     query: Query
     span: timedelta | None = None
@@ -44,7 +44,7 @@ class Counting:
 
     @property
     def start(self) -> int:
-        """The beginning of the first span, in microseconds since 1970."""
+        """The start of the first span, in microseconds since 1970."""
         first = self.first
         if first is None:
             assert self.query.since is not None or self.span is None, "the first span has the query's `since`"
@@ -53,12 +53,12 @@ class Counting:
 
     @property
     def is_of_times(self) -> bool:
-        """True if a row's time alone decides whether it matches."""
+        """True if only the time decides whether a row matches."""
         query = self.query
         return not (query.text or query.hosts or query.paths or query.where)
 
     def by_codes(self, piece: FilePiece, over: Event) -> Counts:
-        """Count a piece, by a column of text if there is one, where the time alone decides."""
+        """Count a piece of a query with only times, by a text column if there is one."""
         counts = Counter[tuple[int | None, str | None]]()
         for times, values in coded(piece, self.column, over):
             spans = pa.repeat(pa.scalar(0, pa.int64()), len(times))
@@ -80,15 +80,15 @@ class Counting:
         return bounded(counts)
 
     def _within(self, times: pa.Array) -> pa.Array | None:
-        """Return which times the query has, None for all."""
+        """Return a mask of the times that match, None for all."""
         query = self.query
         bounds = ((compute.greater_equal, query.since), (compute.less_equal, query.until))
         parts = [compare(times, micros(bound)) for compare, bound in bounds if bound is not None]
         return functools.reduce(compute.and_, parts) if parts else None
 
     def span_of(self, piece: FilePiece) -> int | None:
-        """Return the number of the span that has all rows of a piece, all of which match; None where its statistics do
-        not show that."""
+        """Return the number of the span if, by its statistics, all rows of a piece match and lie in that span, else
+        None."""
         query, oldest, newest = self.query, piece.oldest, piece.newest
         if self.value or not self.is_of_times or piece.rows is None:
             return None
@@ -113,17 +113,17 @@ class Counting:
 
 @dataclass(slots=True)
 class Count:
-    """Counts the rows of tables with these columns. Raises SinkError for a value or a condition that is none."""
+    """Counts the rows of tables with these columns. Raises SinkError for an invalid value or condition."""
 
     counting: Counting
     schema: pa.Schema
     judge: ConditionFilter
     scan: Scan[Counts] = field(init=False)
-    files_done: int = field(default=0)  # of which nothing was read
+    files_done: int = field(default=0)  # counted without reading
 
     def __post_init__(self) -> None:
         counting, query, value = self.counting, self.counting.query, self.counting.value
-        chosen = self.judge.selection(query, self.schema, most=0)
+        chosen = self.judge.selection(query, self.schema, limit=0)
         others = self.judge.columns("the value", value, self.schema) if value else set()
         columns = [name for name in self.schema.names if name in others or name in chosen.columns]
         sql = counting.sql(chosen.clause)
@@ -140,7 +140,7 @@ class Count:
         self.scan = Scan(work, self.judge, query)
 
     def answers(self, files: Iterable[SearchedFile]) -> Generator[Counts, None, None]:
-        """Yield what is to be added up, the newest parts first, and fewer once the scan is cancelled."""
+        """Yield partial counts, newest parts first; ends early if the scan is cancelled."""
         known, others = Counter[tuple[int | None, str | None]](), []
         for file in files:
             if (span := self.counting.span_of(piece_of(file))) is None:
@@ -155,7 +155,7 @@ class Count:
 
 
 def bounded(counts: Counter[tuple[int | None, str | None]]) -> Counts:
-    """Return the most frequent ones, and the sum of the others of each span."""
+    """Return the highest counts, and the sum of all others by span."""
     if len(counts) <= MAX_GROUPS:
         return counts
     kept = Counter(dict(counts.most_common(MAX_GROUPS)))
@@ -166,7 +166,7 @@ def bounded(counts: Counter[tuple[int | None, str | None]]) -> Counts:
 
 
 def _counts(answer: pa.Table) -> Counts:
-    """Return the bounded counts of DuckDB's answer, which may have a million values."""
+    """Return bounded counts of DuckDB's answer, which may have a million values."""
     if answer.num_rows > MAX_GROUPS:
         answer = answer.sort_by([("n", "descending")])
         rest = answer.slice(MAX_GROUPS).group_by("span").aggregate([("n", "sum")]).rename_columns(["span", "n"])

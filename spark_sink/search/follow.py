@@ -1,7 +1,7 @@
-"""The rows of the commits that come, in the order in which they land.
+"""Follows the commits of tables, and yields new rows in landing order.
 
-Of Delta's log only what adds rows counts. OPTIMIZE writes rows into other files (`dataChange` is false); and a commit
-that also removes rows (DELETE, UPDATE), or a RESTORE, writes rows again that had landed before.
+Only commits that add rows count. OPTIMIZE only rewrites rows into other files (`dataChange` is false); a commit that
+also removes rows (DELETE, UPDATE), or a RESTORE, writes earlier rows again.
 """
 
 import json
@@ -19,14 +19,14 @@ from log_shipper.spark_sink.search.sealed import ConditionFilter
 from log_shipper.spark_sink.search.tables import SearchedFile, SearchedTable, combine, open_table
 from log_shipper.spark_sink.storage.locations import Location
 
-_CHECK = 20  # polls without a commit, after which all of the log is looked at
-_NEW_TABLES = 20  # polls between two at which it is looked which tables there are
-_CHUNK = 10_000  # hits that are sorted by time among themselves; more of one commit come in several
+_CHECK = 20  # polls without a commit before the table is opened again
+_NEW_TABLES = 20  # polls between two searches for new tables
+_CHUNK = 10_000  # hits that are sorted together by time; larger commits have several chunks
 
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """The data files that brought new rows. `has_new_columns`: the table may have another schema since then."""
+    """The data files with new rows of a commit. `has_new_columns`: the schema of the table may have changed."""
 
     version: int
     files: tuple[SearchedFile, ...]
@@ -35,19 +35,19 @@ class Commit:
 
 @dataclass(slots=True)
 class Commits:
-    """The commits of one table after `version`. `warn` gets, as a sentence, what is not shown."""
+    """The commits of one table after `version`. `warn` is called with a message about rows that are not shown."""
 
     table: SearchedTable
     version: int
     warn: Callable[[str], None]
     open: Callable[[Location], SearchedTable] = open_table
-    _quiet: int = field(default=0)
+    _idle_polls: int = field(default=0)
 
     def read_new(self) -> Iterator[Commit]:
-        """Yield the new commits. Raises SinkError where the table is missing, or not the same any more."""
+        """Yield the new commits. Raises SinkError if the table is missing or was re-created."""
         while (text := self._next()) is not None:
             self.version += 1
-            self._quiet = 0
+            self._idle_polls = 0
             actions = [json.loads(line) for line in text.splitlines() if line.strip()]
             is_changed = any("metaData" in action or "protocol" in action for action in actions)
             if is_changed:
@@ -55,16 +55,16 @@ class Commits:
             yield Commit(self.version, tuple(map(self._file, added(actions))), is_changed)
 
     def _next(self) -> str | None:
-        """Return the next commit, None where there is none yet."""
+        """Return the next commit, None if there is none yet."""
         text = self._read(self.version + 1)
         if text is None:
-            self._quiet += 1
-            if self._quiet % _CHECK == 0:
+            self._idle_polls += 1
+            if self._idle_polls % _CHECK == 0:
                 return self._beyond_a_gap()
         return text
 
     def _beyond_a_gap(self) -> str | None:
-        """Return the next commit; continue with the newest version where the log has lost those before it."""
+        """Return the next commit; if it is no longer in the log, continue after the newest version."""
         place, newest = self.table.location.path, self.open(self.table.location)
         version = newest.delta.version()
         if newest.delta.metadata().id != self.table.delta.metadata().id:
@@ -97,8 +97,8 @@ class Commits:
 
 @dataclass(slots=True)
 class Follow:
-    """What lands in tables from now on. `locations`: where they are now, those of a template that is new too; `warn`
-    gets, as a sentence, what is not shown. Raises SinkError."""
+    """Follows tables from now on. `locations`: returns the current locations, including new tables of a template;
+    `warn` is called with a message about rows that are not shown. Raises SinkError."""
 
     tables: list[SearchedTable]
     query: Query
@@ -115,7 +115,7 @@ class Follow:
         self._select()
 
     def poll(self) -> Iterator[tuple[SearchedTable, Iterator[Hit]]]:
-        """Yield the hits of each commit since the last poll, with its table; each has to be read before the next."""
+        """Yield each table with the hits of a new commit; read them before the next."""
         self._polls += 1
         if self._polls % _NEW_TABLES == 0:
             self._logs += self._new_logs()
@@ -127,17 +127,17 @@ class Follow:
 
     def _select(self) -> None:
         combine([log.table for log in self._logs])
-        self._selection = self.judge.selection(self.query, self._logs[0].table.schema, most=0)
+        self._selection = self.judge.selection(self.query, self._logs[0].table.schema, limit=0)
 
     def _new_logs(self) -> list[Commits]:
-        """Return the logs of the tables that were created meanwhile, from their beginning."""
+        """Return the logs of new tables, from their beginning."""
         known = {log.table.location.path for log in self._logs}
         new = [location for location in self.locations() if location.path not in known]
         return [Commits(self.open(location), -1, self.warn, self.open) for location in new]
 
 
 def added(actions: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return what adds files with rows that had not landed before."""
+    """Return the `add` actions with new rows."""
     if any(action["remove"].get("dataChange", True) for action in actions if "remove" in action):
         return []
     if any(action["commitInfo"].get("operation") == "RESTORE" for action in actions if "commitInfo" in action):
@@ -146,7 +146,7 @@ def added(actions: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def hits_of(commit: Commit, selection: Selection, judge: ConditionFilter, warn: Callable[[str], None]) -> Iterator[Hit]:
-    """Yield the hits of a commit, those of a small one by time. Raises SinkError."""
+    """Yield the hits of a commit, sorted by time within _CHUNK. Raises SinkError."""
     hits: list[Hit] = []
     for file in commit.files:
         try:
@@ -156,7 +156,7 @@ def hits_of(commit: Commit, selection: Selection, judge: ConditionFilter, warn: 
                     if len(hits) == _CHUNK:
                         yield from sorted(hits, reverse=True)
                         hits = []
-        except MissingFile as error:  # the process was stopped for longer than vacuum keeps files
+        except MissingFile as error:  # the process was suspended for longer than vacuum keeps files
             warn(f"{error}: its rows are not shown")
     yield from sorted(hits, reverse=True)
 

@@ -10,14 +10,14 @@ _DAYS_BACK = {"today": 0, "yesterday": 1}
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A time as it was written: so long ago, so many days back at midnight, or a time with or without a zone."""
+    """A time on the command line: a duration ago, midnight some days back, or a time with or without a zone."""
 
     ago: timedelta | None = None
     days_back: int | None = None
     time: datetime | None = None
 
     def resolved(self, now: datetime, zone: tzinfo | None) -> datetime:
-        """Return the time with its zone. `now` has a zone; `zone` is that of times without one, None the machine's."""
+        """Return the time with its zone. `now` has a zone; `zone`: for times without one, None for the machine's."""
         if self.ago is not None:
             try:
                 return now - self.ago

@@ -1,7 +1,7 @@
 """The hits of all tables, newest first.
 
-Hits are yielded once no piece that is not read yet may have a newer one. So the first ones come before most files are
-opened, and their order is right where files overlap in time, as those of one batch and those that OPTIMIZE wrote do.
+A hit is yielded once no unread piece can have a newer one. So the first hits come before most files are opened, and the
+order is correct even for files that overlap in time, like those of one batch or of OPTIMIZE.
 """
 
 import heapq
@@ -23,8 +23,8 @@ _NO_TIME = -(2**63)
 
 @dataclass(frozen=True, slots=True, order=True)
 class Hit:
-    """A row that matches, with its table. Hits are sorted as they are shown: the newest first; those of one time by
-    host and file, and of a file the last line first."""
+    """A matching row with its table. Hits are sorted newest first; for equal times by host and file, and within a file
+    last line first."""
 
     order: tuple[int, str, str, int]
     row: Row = field(compare=False)
@@ -37,12 +37,12 @@ def hit_of(row: Row, table: SearchedTable) -> Hit:
 
 
 def scan_of(query: Query, selection: Selection, judge: ConditionFilter) -> Scan[pa.Table]:
-    """Return the pass that takes the rows of a selection, which is the query's."""
+    """Return the scan for the rows of the query's selection."""
     return Scan(lambda piece, over: read(piece, selection, judge, over), judge, query)
 
 
 def newest_first(scan: Scan[pa.Table], files: Iterable[SearchedFile]) -> Generator[Hit, None, None]:
-    """Yield what matches, fewer once the scan is cancelled. Raises SinkError."""
+    """Yield the hits; ends early if the scan is cancelled. Raises SinkError."""
     waiting: list[tuple[Hit, int, Iterator[Hit]]] = []  # a heap: the first hit of each piece
     numbers = itertools.count()
 
@@ -51,13 +51,13 @@ def newest_first(scan: Scan[pa.Table], files: Iterable[SearchedFile]) -> Generat
             heapq.heappush(waiting, (hit, next(numbers), hits))
 
     with closing(scan.answers(files)) as answers:
-        for piece, taken, unread in answers:
-            push(_hits_of(taken, piece.file.table))
+        for piece, rows, unread in answers:
+            push(_hits_of(rows, piece.file.table))
             while waiting and (unread is None or -waiting[0][0].order[0] > unread):
                 hit, _, others = heapq.heappop(waiting)
                 yield hit
                 push(others)
 
 
-def _hits_of(taken: pa.Table, table: SearchedTable) -> Iterator[Hit]:
-    return (hit_of(row, table) for row in rows_of(taken))
+def _hits_of(rows: pa.Table, table: SearchedTable) -> Iterator[Hit]:
+    return (hit_of(row, table) for row in rows_of(rows))

@@ -1,7 +1,7 @@
-"""Hits as lines: for people, `time host path: message`, and as JSON for programs.
+"""Prints hits as lines: `time host path: message` for people, and JSON for programs.
 
-What a line of a log contains is not obeyed by the terminal: control characters are shown as escapes. The lines of a
-message of several are indented, so that none of them can pass for another hit.
+Control characters are escaped, so that log lines cannot control the terminal. Further lines of a message are indented,
+so that they cannot be mistaken for other hits.
 """
 
 import re
@@ -19,21 +19,21 @@ from log_shipper.spark_sink.search.reading import Row
 SEPARATOR = "--"
 _BOLD_RED, _GREEN, _MAGENTA, _CYAN, _PLAIN = "\x1b[1;31m", "\x1b[32m", "\x1b[35m", "\x1b[36m", "\x1b[0m"
 _JSON = ("doc", "fields")  # columns with JSON, as text
-# In valid JSON they are between its tokens, where they would break the line.
+# In valid JSON they occur only between tokens, where they would break the line.
 _BREAKS = re.compile("[\0-\x1f]")
 
 
 @dataclass(frozen=True, slots=True)
 class TextOutput:
-    """Lines for people. `zone`: of the times, None for the machine's. `highlight`: what is coloured in a message, None
-    without colours."""
+    """Lines for people. `zone`: of the times, None for the machine's. `highlight`: the pattern to colour in a message,
+    None without colours."""
 
     zone: tzinfo | None = UTC
     highlight: Any = None
     colours: bool = False
 
     def line(self, row: Row, is_hit: bool) -> str:
-        """Return the text of a row: with `:` before the message if it matches, else with `-`, as grep has it."""
+        """Return the text of a row: with `:` before the message if it matches, else with `-`, like grep."""
         time, host, path = self._time(row["ts"]), row.get("host") or "-", row.get("path") or "-"
         names = f"{self._coloured(visible(host), _MAGENTA)} {self._coloured(visible(path), _CYAN)}"
         return f"{self._coloured(time, _GREEN)} {names}{':' if is_hit else '-'} {self._message(row, is_hit)}"
@@ -67,7 +67,7 @@ class TextOutput:
 
 @dataclass(frozen=True, slots=True)
 class JsonOutput:
-    """A JSON object a line, with all columns. `marks`: with a member `match`, which is false for a line of context."""
+    """One JSON object per line, with all columns. `marks`: adds a member `match`, false for lines of context."""
 
     marks: bool = False
 
@@ -76,20 +76,20 @@ class JsonOutput:
         if self.marks:
             members["match"] = is_hit
         text = orjson.dumps(members, default=_text, option=orjson.OPT_UTC_Z).decode()
-        return visible(text)  # no terminal obeys it either, and it stays the same document
+        return visible(text)  # cannot control the terminal, and stays the same document
 
     def separator(self) -> str:
         return ""
 
 
 def has_colours(stream: TextIO, environment: Mapping[str, str]) -> bool:
-    """Return True if the stream is a terminal that shows colours, and the user has not refused them (no-color.org)."""
+    """Return True if the stream is a terminal with colours, and the user has not disabled them (no-color.org)."""
     return not environment.get("NO_COLOR") and environment.get("TERM") != "dumb" and stream.isatty()
 
 
 def highlight(query: Query) -> Any:
-    """Return the pattern of what is coloured in a message; None where all lines match. It is RE2's, too."""
-    import re2  # not where nothing is coloured
+    """Return the RE2 pattern to colour in a message; None if all lines match."""
+    import re2  # only needed with colours
 
     return re2.compile(query.pattern) if query.text else None
 
@@ -104,10 +104,10 @@ def _value(name: str, value: Any) -> Any:
             orjson.loads(value)
         except orjson.JSONDecodeError:
             return value
-        return orjson.Fragment(value)  # as it is: numbers keep their digits
+        return orjson.Fragment(value)  # unchanged: numbers keep their digits
     return value
 
 
 def _text(value: object) -> str:
-    """Return what JSON has no form for: bytes."""
+    """Return bytes, which JSON does not support, as text."""
     return bytes(value).decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)

@@ -1,7 +1,7 @@
-"""What was asked for, as the conditions of a query.
+"""The conditions of a search, as SQL.
 
-A row matches if all conditions are true. Everything that a user has typed is a parameter, but for `--where`, which is
-SQL; `sealed` checks that it is one expression.
+A row matches if all conditions are true. All user input is passed as parameters, except `--where`, which is SQL;
+`sealed` checks that it is one expression.
 """
 
 import re
@@ -13,7 +13,7 @@ from typing import Any, Literal
 from log_shipper.config.text.globs import tokens
 
 Case = Literal["smart", "ignore", "exact"]
-# The column of a row's number in its piece. No table of the sink has one of this name.
+# The column with a row's number in its piece. No table of the sink has a column of this name.
 NUMBER = "search row number"
 _MAGIC = re.compile(r"[*?\[\\]")
 _NOTHING = r"[^\x00-\x{10FFFF}]"
@@ -22,8 +22,8 @@ _SPECIAL = re.compile(r"[\\.+*?()|\[\]{}^$]")
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """`text`: to be found in the message, anywhere; a regular expression of RE2 with `regex`. `since` and `until` have
-    a zone, and include that time. Of several hosts or paths one must match; they are globs. `where`: SQL, as typed."""
+    """`text`: anywhere in the message; with `regex`, an RE2 regular expression. `since` and `until` have a zone, and
+    are inclusive. `hosts` and `paths` are globs, of which one must match. `where`: the user's SQL."""
 
     text: str = ""
     regex: bool = False
@@ -36,28 +36,28 @@ class Query:
 
     @property
     def ignores_case(self) -> bool:
-        """True if upper and lower case are the same. `smart`: if the text has no upper case, as in journalctl."""
+        """True if case is ignored. `smart`: if the text has no upper case, like journalctl."""
         if self.case != "smart":
             return self.case == "ignore"
-        # `\S` and `\pL` are classes, no letters of the text.
+        # `\S` and `\pL` are character classes, not letters of the text.
         letters = re.sub(r"\\(?:p\{\^?\w+\}|p\w|.)", "", self.text, flags=re.IGNORECASE) if self.regex else self.text
         return letters == letters.lower()
 
     @property
     def pattern(self) -> str:
-        """Return the regular expression that finds the text; `^` and `$` are the ends of a line of the message."""
+        """Return the regular expression for the text; `^` and `$` match at each line of the message."""
         flags = "(?im)" if self.ignores_case else "(?m)"
         return flags + (self.text if self.regex else escaped(self.text))
 
 
 def escaped(text: str) -> str:
-    """Return the regular expression of a text as it is."""
+    """Return the regular expression that matches the text literally."""
     return _SPECIAL.sub(r"\\\g<0>", text)
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which rows of a piece are taken: what follows FROM in SQL, the columns that it reads, and its parameters."""
+    """Selects rows of a piece: the SQL after FROM, the columns that it reads, and its parameters."""
 
     clause: str
     columns: tuple[str, ...]
@@ -65,7 +65,7 @@ class Selection:
 
 
 def conditions(query: Query) -> tuple[list[str], dict[str, Any]]:
-    """Return the conditions without `where`, cheap ones first, and their parameters. Raises ValueError for a glob."""
+    """Return the conditions except `where`, cheap ones first, with their parameters. Raises ValueError for a glob."""
     chosen = [*_times(query), *_names(query), *_text(query)]
     return [sql for sql, _ in chosen], {name: value for _, parameters in chosen for name, value in parameters.items()}
 
@@ -79,14 +79,14 @@ def _times(query: Query) -> list[Condition]:
 
 
 def _names(query: Query) -> list[Condition]:
-    wanted: list[Condition] = []
+    names: list[Condition] = []
     for column, globs, pattern in (("host", query.hosts, name_pattern), ("path", query.paths, path_pattern)):
         if globs and all(is_literal(glob) and (column == "host" or "/" in glob) for glob in globs):
-            wanted.append((f"list_contains(${column}, {column})", {column: list(globs)}))
+            names.append((f"list_contains(${column}, {column})", {column: list(globs)}))
         elif globs:
             either = "|".join(map(pattern, globs))
-            wanted.append((f"regexp_full_match({column}, ${column})", {column: f"(?s:{either})"}))
-    return wanted
+            names.append((f"regexp_full_match({column}, ${column})", {column: f"(?s:{either})"}))
+    return names
 
 
 def _text(query: Query) -> list[Condition]:
@@ -102,8 +102,8 @@ def is_literal(glob: str) -> bool:
 
 
 def path_pattern(glob: str) -> str:
-    """Return what matches the paths that a glob means, whole: one without a slash is that of a file's name, in any
-    directory. `**` is any number of directories. Raises ValueError."""
+    """Return the regular expression that fully matches the paths of a glob. Without a slash the glob is for the file
+    name, in any directory; `**` is any number of directories. Raises ValueError."""
     if "/" not in glob:
         return f"(?:.*/)?{_segment(glob, other='[^/]')}"
     *above, last = glob.split("/")
@@ -112,12 +112,12 @@ def path_pattern(glob: str) -> str:
 
 
 def name_pattern(glob: str) -> str:
-    """Return what matches the names that a glob means, whole. Raises ValueError."""
+    """Return the regular expression that fully matches the names of a glob. Raises ValueError."""
     return _segment(glob, other=".")
 
 
 def _segment(text: str, other: str) -> str:
-    """Return the expression of a segment; `other`: what a wildcard matches."""
+    """Return the regular expression of a segment; `other`: matches one character of a wildcard."""
     parts = []
     for token in tokens(text):
         if token.stars:

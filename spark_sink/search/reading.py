@@ -1,7 +1,7 @@
-"""Pieces of data files, as rows with the columns of their table.
+"""Reads pieces of data files, as rows with the columns of their table.
 
-The columns that a selection reads come first; of the rows that it takes the others are read too. So a search for a
-rare word reads little but the messages.
+First only the columns of the selection are read, then the other columns of the selected rows. So a search for a rare
+word reads little more than the messages.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,25 +18,25 @@ from log_shipper.spark_sink.search.query import NUMBER, Selection
 from log_shipper.spark_sink.search.sealed import ConditionFilter
 from log_shipper.spark_sink.search.tables import SearchedFile
 
-BATCH = 16_384  # rows: what a thread has in memory, and its cache takes
-_MAX_BYTES = 64 * 1024 * 1024  # bytes of rows that are read at a time, without what repeats
+BATCH = 16_384  # rows in memory per thread, which fit into a CPU cache
+_MAX_BYTES = 64 * 1024 * 1024  # of rows that are read at a time, without repeated values
 _AT_ONCE = 1000  # rows
-# The newest row first; of rows of one time the last of a file first.
+# Newest row first; for equal times the last row of a file first.
 _ORDER = (("ts", "descending"), ("host", "ascending"), ("file_id", "ascending"), ("offset", "descending"))
-SMALL = 8 * 1024 * 1024  # bytes of a file that is read as one piece
+SMALL = 8 * 1024 * 1024  # bytes; files up to this size are one piece
 
 Row = dict[str, Any]
 Question = Callable[[pa.RecordBatchReader], pa.Table]
 
 
 class MissingFile(SinkError):
-    """Raised where a data file does not exist any more."""
+    """Raised if a data file was deleted."""
 
 
 @dataclass(frozen=True, slots=True)
 class FilePiece:
-    """What is read together: a row group of a data file, or all of a small one (`group` is None). The bounds are those
-    of `ts`, None where they are unknown, and so is the number of rows that have a `ts`."""
+    """A unit of reading: a row group of a data file, or a whole small file (`group` is None). `oldest`, `newest`:
+    bounds of `ts`; `rows`: number of rows if all have a `ts`; None if unknown."""
 
     file: SearchedFile
     oldest: int | None
@@ -47,7 +47,7 @@ class FilePiece:
 
     @property
     def is_large(self) -> bool:
-        """True for a file that has to be split before it is read."""
+        """True for a file that must be split before it is read."""
         return self.group is None and self.file.size > SMALL
 
 
@@ -66,47 +66,47 @@ def split(piece: FilePiece) -> list[FilePiece]:
 
 
 def read(piece: FilePiece, selection: Selection, judge: ConditionFilter, over: Event) -> pa.Table:
-    """Return the rows of a piece that a selection takes, with all columns of the table, the newest first; fewer once
-    `over` is set. Raises SinkError."""
+    """Return the selected rows of a piece, with all columns of the table, newest first; fewer once `over` is set.
+    Raises SinkError."""
     schema = piece.file.table.schema
     with _opened(piece) as source:
-        taken = _asked(source, piece, selection.columns, over, lambda rows: judge.chosen(rows, selection))
-        taken = taken.sort_by(NUMBER)
-        if not taken.num_rows:
+        hits = _asked(source, piece, selection.columns, over, lambda rows: judge.chosen(rows, selection))
+        hits = hits.sort_by(NUMBER)
+        if not hits.num_rows:
             return schema.empty_table()
         others = [name for name in schema.names if name not in selection.columns]
-        rest = _at(source, piece, others, taken.column(NUMBER))
+        rest = _at(source, piece, others, hits.column(NUMBER))
     for name in others:
-        taken = taken.append_column(schema.field(name), rest.column(name))
+        hits = hits.append_column(schema.field(name), rest.column(name))
     order = [(name, direction) for name, direction in _ORDER if name in schema.names]
-    return taken.select(schema.names).sort_by(order)
+    return hits.select(schema.names).sort_by(order)
 
 
-def rows_of(taken: pa.Table) -> Iterator[Row]:
-    """Yield the rows as Python has them, which is some times as large: not all at once."""
-    for batch in taken.to_batches(_AT_ONCE):
+def rows_of(rows: pa.Table) -> Iterator[Row]:
+    """Yield the rows as Python objects, which are several times larger: not all at once."""
+    for batch in rows.to_batches(_AT_ONCE):
         yield from batch.to_pylist()
 
 
 def ask(piece: FilePiece, columns: Sequence[str], over: Event, question: Question) -> pa.Table:
-    """Return the answer to a question about the rows of a piece, with these columns and NUMBER. Raises SinkError."""
+    """Return the result of a query on the rows of a piece, with these columns and NUMBER. Raises SinkError."""
     with _opened(piece) as source:
         return _asked(source, piece, columns, over, question)
 
 
 def coded(piece: FilePiece, column: str, over: Event) -> Iterator[tuple[pa.Array, pa.DictionaryArray | None]]:
-    """Yield the times of the rows, in microseconds since 1970, and the values of a column of text, if one is named, as
-    codes, which takes a fifth of what reading them as texts and counting them takes. Raises SinkError."""
+    """Yield the times of the rows, in microseconds since 1970, and the dictionary codes of a text column, if one is
+    named: counting codes takes a fifth of the time of counting texts. Raises SinkError."""
     stored = piece.file.table.stored
     times, values = stored.get("ts", "ts"), stored.get(column, column)
     with _opened(piece, values or "") as source, _reading(piece):
-        wanted = [name for name in source.schema_arrow.names if name in (times, values)]
-        for batch in _stored(source, piece, wanted, 8 * BATCH):
+        names = [name for name in source.schema_arrow.names if name in (times, values)]
+        for batch in _stored(source, piece, names, 8 * BATCH):
             if over.is_set():
                 return
             codes = None
             if column:
-                is_coded = values in wanted and pa.types.is_dictionary(batch.schema.field(values).type)
+                is_coded = values in names and pa.types.is_dictionary(batch.schema.field(values).type)
                 codes = batch.column(values) if is_coded else _column(batch, column, piece).dictionary_encode()
             yield _column(batch, "ts", piece).cast(pa.int64()), codes
 
@@ -124,7 +124,7 @@ def _asked(
                     return
                 yield batch.append_column(NUMBER, pa.arange(first, first + batch.num_rows))
                 first += batch.num_rows
-        except SinkError as error:  # DuckDB would report it as one of its own
+        except SinkError as error:  # DuckDB would turn it into its own error
             errors.append(error)
 
     schema = _schema(piece, columns).append(pa.field(NUMBER, pa.int64()))
@@ -135,7 +135,7 @@ def _asked(
 
 
 def _at(source: parquet.ParquetFile, piece: FilePiece, columns: Sequence[str], numbers: pa.ChunkedArray) -> pa.Table:
-    """Return these columns of the rows with these numbers, which rise."""
+    """Return these columns of the rows with these numbers, which are sorted."""
     parts, first = [], 0
     for batch in _batches(source, piece, columns):
         end = first + batch.num_rows
@@ -146,22 +146,22 @@ def _at(source: parquet.ParquetFile, piece: FilePiece, columns: Sequence[str], n
 
 
 def _batches(source: parquet.ParquetFile, piece: FilePiece, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a piece in their order, with these columns as the table has them. Raises SinkError."""
+    """Yield the rows of a piece in their order, with these columns of the table. Raises SinkError."""
     stored, named = set(source.schema_arrow.names), piece.file.table.stored
-    wanted = list({name for name in (named.get(name, name) for name in columns) if name is not None and name in stored})
+    names = list({name for name in (named.get(name, name) for name in columns) if name is not None and name in stored})
     with _reading(piece):
-        for batch in _stored(source, piece, wanted):
+        for batch in _stored(source, piece, names):
             yield pa.record_batch([_column(batch, name, piece) for name in columns], schema=_schema(piece, columns))
 
 
 def _stored(
-    source: parquet.ParquetFile, piece: FilePiece, columns: Sequence[str], most: int = BATCH
+    source: parquet.ParquetFile, piece: FilePiece, columns: Sequence[str], limit: int = BATCH
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a piece as its file has them; fewer at a time where they are large."""
+    """Yield the rows of a piece with the file's columns, at most `limit` at a time; fewer if they are large."""
     groups = list(range(source.metadata.num_row_groups)) if piece.group is None else [piece.group]
     sizes = [source.metadata.row_group(number) for number in groups]
     size = max((group.total_byte_size / max(group.num_rows, 1) for group in sizes), default=1)
-    yield from source.iter_batches(min(most, int(_MAX_BYTES / max(size, 1)) + 1), row_groups=groups, columns=columns)
+    yield from source.iter_batches(min(limit, int(_MAX_BYTES / max(size, 1)) + 1), row_groups=groups, columns=columns)
 
 
 @contextmanager
@@ -173,7 +173,7 @@ def _reading(piece: FilePiece) -> Iterator[None]:
 
 
 def _column(batch: pa.RecordBatch, name: str, piece: FilePiece) -> pa.Array:
-    """Return a column as the table has it. A file of before the column has none: NULL; a partition's is in its path."""
+    """Return a column in the table's type. A file older than the column has NULL; partition values are in the path."""
     kind = piece.file.table.schema.field(name).type
     if name in piece.file.partition:
         value = pa.scalar(piece.file.partition[name], pa.string()).cast(kind)
@@ -195,7 +195,7 @@ def _schema(piece: FilePiece, columns: Sequence[str]) -> pa.Schema:
 
 
 def _group(piece: FilePiece, footer: parquet.FileMetaData, number: int, index: int | None) -> FilePiece:
-    """Return the piece of a row group; it has the bounds of its file where it has none of its own."""
+    """Return the piece of a row group, with the bounds of the file if the row group has none."""
     oldest, newest, rows = piece.oldest, piece.newest, None
     bounds = footer.row_group(number).column(index).statistics if index is not None else None
     if bounds is not None and bounds.has_min_max and isinstance(bounds.min_raw, int):
@@ -208,13 +208,13 @@ def _group(piece: FilePiece, footer: parquet.FileMetaData, number: int, index: i
 
 @contextmanager
 def _opened(piece: FilePiece, coded: str = "") -> Iterator[parquet.ParquetFile]:
-    """Open the file of a piece, to read a column as codes if it is there and has texts."""
+    """Open the file of a piece. `coded`: a column to read as dictionary codes if it has texts."""
     try:
         stored = piece.file.table.store.open_input_file(piece.file.path)
         footer = piece.footer or parquet.read_metadata(stored)
         columns = footer.schema
         is_text = coded in columns.names and columns.column(columns.names.index(coded)).logical_type.type == "STRING"
-        # Spark writes times as INT96 by default, which Arrow would read as nanoseconds, and those end in 2262.
+        # Spark writes times as INT96 by default. Arrow would read them as nanoseconds, which end in 2262.
         source = parquet.ParquetFile(
             stored,
             metadata=footer,

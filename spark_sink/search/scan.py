@@ -1,4 +1,4 @@
-"""A pass over data files: those with the newest rows first, a few at a time, each by a thread."""
+"""Scans data files in threads, those with the newest rows first."""
 
 import heapq
 import itertools
@@ -22,9 +22,9 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Scan(Generic[T]):
-    """One pass, for one thread; `cancel` is for any. `work` answers for a piece, in a thread of the pass, and ends
-    early once the event is set. `judge`: what the work asks; no other pass asks it at the same time. `files_read`: the
-    data files of which rows were read."""
+    """One scan, used by one thread; any thread may call `cancel`. `work` returns the answer for a piece, in a thread of
+    the scan, and ends early once the event is set. `judge`: used by `work`, and not by other scans at the same time.
+    `files_read`: the data files with read rows."""
 
     work: Callable[[FilePiece, Event], T]
     judge: ConditionFilter
@@ -37,8 +37,8 @@ class Scan(Generic[T]):
     _over: Event = field(default_factory=Event)
 
     def answers(self, files: Iterable[SearchedFile]) -> Generator[tuple[FilePiece, T, int | None], None, None]:
-        """Yield each piece with its answer and the time of the newest row that was not read yet, None after the last
-        one. Raises SinkError."""
+        """Yield each piece with its answer and the time of the newest unread row, None after the last one. Raises
+        SinkError."""
         self._wait(map(piece_of, files))
         pool = ThreadPoolExecutor(self.threads, "search")
         try:
@@ -54,7 +54,7 @@ class Scan(Generic[T]):
             pool.shutdown(cancel_futures=True)
 
     def cancel(self) -> None:
-        """End the pass within milliseconds, whatever a thread is doing: the next answer does not come."""
+        """End the scan within milliseconds, whatever its threads are doing, without further answers."""
         self._over.set()
         self.judge.interrupt()
 
@@ -65,8 +65,8 @@ class Scan(Generic[T]):
                 heapq.heappush(self._waiting, (-newest, next(self._count), piece))
 
     def _start(self, pool: ThreadPoolExecutor) -> bool:
-        """Have the next pieces read. A large file is split first, and its row groups wait for their turn. Return
-        whether any is being read."""
+        """Start to read the next pieces. A large file is split first, and its row groups are queued. Returns True if
+        any piece is being read."""
         while self._waiting and len(self._running) < self.threads:
             newest, _, piece = heapq.heappop(self._waiting)
             if piece.is_large:

@@ -1,9 +1,9 @@
-"""DuckDB as the judge of rows: it gets them from Arrow, as they are read, and returns those that match.
+"""A sealed DuckDB that filters rows: it gets them from Arrow while they are read, and returns the matching ones.
 
-It is sealed before it sees what a user has typed: no file, no network, no extension, no variable of this process, and
-no setting can be changed. A `--where` is one expression over the columns, and its tree is checked for that. DuckDB's
-limit does not bound the values that an expression makes of a batch of rows (`repeat(message, 1000000)` takes all memory
-there is): those functions alone may be in it that make no value larger than what they get.
+It is sealed before it gets user input: no files, network, extensions or variables of this process, and no changes of
+settings. A `--where` must be one expression on the columns, which is checked in its parse tree. DuckDB's memory limit
+does not bound the values that an expression makes of a batch of rows (`repeat(message, 1000000)` takes all memory): so
+only functions are allowed whose result is not larger than their arguments.
 """
 
 import json
@@ -17,7 +17,7 @@ from log_shipper.config.text.patterns import parse_pattern
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.search.query import NUMBER, Query, Selection, conditions
 
-_MEMORY = "1GB"  # for a --where that makes huge values; what matches lines takes some megabytes
+_MEMORY = "1GB"  # for a --where that makes huge values; other conditions take some megabytes
 _SEALED: dict[str, str | bool | int | float | list[str]] = {
     "enable_external_access": False,
     "autoinstall_known_extensions": False,
@@ -26,7 +26,7 @@ _SEALED: dict[str, str | bool | int | float | list[str]] = {
     "python_enable_replacements": False,
     "memory_limit": _MEMORY,
     "temp_directory": "",
-    "threads": 1,  # each thread of ours has a query of its own
+    "threads": 1,  # each of our threads runs its own query
 }
 
 
@@ -39,17 +39,17 @@ class ConditionFilter:
     def __init__(self) -> None:
         self._database = duckdb.connect(config=_SEALED)
         self._asked: set[duckdb.DuckDBPyConnection] = set()
-        self._database.execute("SET GLOBAL TimeZone = 'UTC'")  # of times in --where without a zone
+        self._database.execute("SET GLOBAL TimeZone = 'UTC'")  # for times without a zone in --where
         self._database.execute("SET GLOBAL lock_configuration = true")
 
     def chosen(self, rows: pa.Table | pa.RecordBatchReader, selection: Selection) -> pa.Table:
-        """Return the rows that a selection takes, with its columns and NUMBER, which must be among those of `rows`.
-        Raises SinkError."""
+        """Return the selected rows, with the selection's columns and NUMBER, which `rows` must have. Raises
+        SinkError."""
         names = ", ".join(f'"{name}"' for name in (NUMBER, *selection.columns))
         return self.answer(rows, f"SELECT {names} FROM lines {selection.clause}", selection.parameters)
 
     def answer(self, rows: pa.Table | pa.RecordBatchReader, sql: str, parameters: Mapping[str, Any]) -> pa.Table:
-        """Return the answer to a query of `lines`, which are these rows. Raises SinkError."""
+        """Return the result of a query on these rows, which it calls `lines`. Raises SinkError."""
         with self._database.cursor() as connection:
             connection.register("lines", rows)
             self._asked.add(connection)
@@ -61,13 +61,13 @@ class ConditionFilter:
                 self._asked.discard(connection)
 
     def interrupt(self) -> None:
-        """Have all that is being asked end with a SinkError."""
+        """Abort all running queries with a SinkError."""
         for connection in tuple(self._asked):
             connection.interrupt()
 
-    def selection(self, query: Query, schema: pa.Schema, most: int) -> Selection:
-        """Return the selection of a query's hits in tables with these columns, once its parts are checked. Raises
-        SinkError."""
+    def selection(self, query: Query, schema: pa.Schema, limit: int) -> Selection:
+        """Check a query, and return the selection of its hits in tables with these columns. `limit`: 0 for all hits.
+        Raises SinkError."""
         try:
             if query.regex:
                 parse_pattern(query.text)
@@ -79,13 +79,13 @@ class ConditionFilter:
             columns |= self.columns("--where", query.where, schema)
             parts.append(f"(\n{query.where}\n)")
         clause = f"WHERE {' AND '.join(parts)}" if parts else ""
-        if most:
-            clause += f" ORDER BY ts DESC NULLS LAST LIMIT {most}"
+        if limit:
+            clause += f" ORDER BY ts DESC NULLS LAST LIMIT {limit}"
         return Selection(clause, tuple(name for name in schema.names if name in columns), parameters)
 
     def columns(self, what: str, expression: str, schema: pa.Schema) -> set[str]:
-        """Return the columns that an expression reads, once it is known that it is one, and that it can be answered for
-        rows with these columns, before the first file is opened. Raises SinkError, with `what` it is."""
+        """Check an expression on rows with these columns, before the first file is opened, and return the columns that
+        it reads. `what`: its name in messages. Raises SinkError."""
         tree = self._tree(what, expression)
         shown = expression if len(expression) <= _SHOWN else f"{expression[:_SHOWN]}…"
         if _without_condition(tree) != _without_condition(self._tree(what, "true")):
@@ -104,12 +104,12 @@ class ConditionFilter:
         except SinkError as error:
             raise SinkError(f"{what} {shown!r}: {error}. The columns are: {', '.join(schema.names)}") from error
         if rows := [parts[-1] for parts in read if not {part.lower() for part in parts} & names.keys()]:
-            # `lines` would be the columns of a row that others have read.
+            # `lines` would be all columns of a row, although only some are read.
             raise SinkError(f"{what} {shown!r} has {rows[0]}, which is not a column")
         return columns
 
     def _tree(self, what: str, expression: str) -> dict[str, Any]:
-        """Return the parsed statement that has this condition. Raises SinkError for one that cannot be parsed."""
+        """Return the parse tree of a statement with this condition. Raises SinkError if it cannot be parsed."""
         statement = f"SELECT 1 FROM lines WHERE (\n{expression}\n)"
         row = self._database.cursor().execute("SELECT json_serialize_sql($sql::VARCHAR)", {"sql": statement}).fetchone()
         assert row is not None
@@ -122,7 +122,7 @@ class ConditionFilter:
 _PARAMETERS = {"message": "text", "host": "host", "path": "path"}
 
 
-# What an expression may consist of, and the functions in it. None makes a value that is larger than what it gets.
+# The allowed nodes and functions of an expression. The result of none is larger than its arguments.
 _CLASSES = {"BETWEEN", "CASE", "CAST", "COLUMN_REF", "COMPARISON", "CONJUNCTION"}
 _CLASSES |= {"CONSTANT", "FUNCTION", "OPERATOR", "TYPE"}
 _NAMES = """
@@ -136,12 +136,11 @@ now age date_part date_trunc date_diff datediff timezone epoch epoch_ms epoch_us
 try_strptime year month day hour minute second dayofweek isodow dayname
 to_seconds to_minutes to_hours to_days to_weeks to_months to_years"""
 FUNCTIONS = frozenset(_NAMES.split())
-MAX_FUNCTIONS = 50  # the value of each is kept until all rows of a batch are judged
+MAX_FUNCTIONS = 50  # DuckDB keeps the result of each for a whole batch of rows
 
 
 def _fault(nodes: Sequence[dict[str, Any]]) -> str:
-    """Return what an expression has that it may not have, as the end of a sentence; an empty text where there is
-    nothing."""
+    """Return the first part of an expression that is not allowed, as the end of a sentence; empty without any."""
     functions = [node["function_name"].lower() for node in nodes if node.get("class") == "FUNCTION"]
     classes = {node["class"] for node in nodes if "class" in node}
     if "SUBQUERY" in classes:

@@ -1,5 +1,4 @@
-"""The tables that are searched: which a configuration has, and, as Delta's log describes them, their columns and the
-bounds of each data file."""
+"""The tables to search: the configured ones, with their columns and the bounds of each data file from Delta's log."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,20 +22,20 @@ from log_shipper.spark_sink.storage.power_cuts import damage
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY = 86_400_000_000
 _ALWAYS = {"path", "size_bytes", "num_records", "null_count.ts"}
-# Others than the sink round the bounds of times down to milliseconds.
+# Other writers than the sink round the bounds of times down to milliseconds.
 _ROUNDED = 1000
-# Features of a reader without which no row is read wrongly.
+# Reader features that can be ignored without wrong rows.
 _HARMLESS = {"v2Checkpoint", "timestampNtz", "vacuumProtocolCheck"}
 
 
 class NoTable(SinkError):
-    """Raised where a table does not exist, or not yet."""
+    """Raised if a table does not exist (yet)."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchedFile:
-    """A data file. `oldest`, `newest`: bounds of its `ts`, in microseconds since 1970; None where the log has none.
-    `rows`: how many it has; None where the log does not say so, or some have no `ts`."""
+    """A data file. `oldest`, `newest`: bounds of its `ts`, in microseconds since 1970; None if the log has none.
+    `rows`: their number; None if the log lacks it, or some rows have no `ts`."""
 
     table: "SearchedTable"
     path: str
@@ -56,8 +55,8 @@ class HasBounds(Protocol):
 
 @dataclass(slots=True, eq=False)
 class SearchedTable:
-    """A table at one version. `stored`: which column is read as another one (`ts`, `message`) where the table has
-    others; None for one that has no value."""
+    """A table at one version. `stored`: the table's own columns that are read as `ts` and `message`; None for a column
+    without values."""
 
     location: Location
     delta: DeltaTable
@@ -69,7 +68,7 @@ class SearchedTable:
         self.store = self.location.files(self.delta)
 
     def files(self, query: Query) -> Iterator[SearchedFile]:
-        """Yield the files that may have a row for the query, by its times, hosts and paths."""
+        """Yield the files that may have a matching row, by the query's times, hosts and paths."""
         actions = pa.table(self.delta.get_add_actions(flatten=True))
         actions = _recent(_times(actions, self.stored.get("ts", "ts")), query.since)
         for row in actions.select(_described(actions.column_names)).to_pylist():
@@ -95,7 +94,7 @@ class SearchedTable:
 
 
 def locations(config: SinkConfig) -> list[Location]:
-    """Return the places of the tables of lines, sorted. Raises SinkError where a template has no table yet."""
+    """Return the sorted locations of the tables of lines. Raises SinkError if a template has no table yet."""
     if not config.has_template:
         return [location_of(config, config.table.path)]
     template = config.table.template
@@ -126,8 +125,8 @@ def open_table(location: Location) -> SearchedTable:
 
 
 def open_other(location: Location) -> SearchedTable:
-    """Return a table that need not be one of lines, at its newest version: of the dead letters, or a view. `ts` is its
-    first time, `at` if it has one, and `message` the value of a bad record. Raises SinkError."""
+    """Return a table of dead letters or of a view at its newest version. If it lacks `ts`, that is `at` or its first
+    time; if it lacks `message`, that is the value of a bad record. Raises SinkError."""
     delta, schema = _opened(location)
     times = [column.name for column in schema if pa.types.is_timestamp(column.type)]
     stored: dict[str, str | None] = {}
@@ -149,7 +148,7 @@ def _opened(location: Location) -> tuple[DeltaTable, pa.Schema]:
         _check_readable(location.path, delta)
         schema = pa.schema(delta.schema().to_arrow())
         for place, column in enumerate(schema):
-            if pa.types.is_timestamp(column.type):  # without a zone they are UTC
+            if pa.types.is_timestamp(column.type):  # times without a zone are UTC
                 schema = schema.set(place, column.with_type(pa.timestamp("us", "UTC")))
         return delta, schema
     except (DeltaError, OSError, pa.ArrowException) as error:
@@ -161,8 +160,7 @@ def _is_bytes(kind: pa.DataType) -> bool:
 
 
 def combine(tables: Sequence[SearchedTable]) -> None:
-    """Give all tables the columns of each of them: one that a table lacks is NULL there. Raises SinkError where a
-    column has two types."""
+    """Give all tables the columns of all of them; missing ones are NULL. Raises SinkError if a column has two types."""
     fields: dict[str, pa.Field] = {}
     for table in tables:
         for column in table.schema:
@@ -177,7 +175,7 @@ def combine(tables: Sequence[SearchedTable]) -> None:
 
 
 def overlaps(part: HasBounds, since: datetime | None, until: datetime | None) -> bool:
-    """Return True if there may be a row of this time."""
+    """Return True if `part` may have a row within these times."""
     too_old = since is not None and part.newest is not None and part.newest < micros(since)
     too_new = until is not None and part.oldest is not None and part.oldest > micros(until)
     return not too_old and not too_new
@@ -188,7 +186,7 @@ def micros(moment: datetime) -> int:
 
 
 def _directories(store: fs.FileSystem, above: str, depth: int) -> Iterator[str]:
-    """Yield the directories at this depth that are tables of Delta."""
+    """Yield the Delta tables at this depth."""
     if depth == 0:
         if store.get_file_info(f"{above}/_delta_log").type == fs.FileType.Directory:
             yield above
@@ -199,7 +197,7 @@ def _directories(store: fs.FileSystem, above: str, depth: int) -> Iterator[str]:
 
 
 def _times(actions: pa.Table, column: str | None) -> pa.Table:
-    """Return the files with the bounds of the column of times as those of `ts`, in microseconds since 1970."""
+    """Return the files, with the bounds of the time column as those of `ts`, in microseconds since 1970."""
     bounds = {f"{bound}.ts": f"{bound}.{column}" for bound in ("min", "max", "null_count")}
     times = {name: actions.column(stored) for name, stored in bounds.items() if stored in actions.column_names}
     actions = actions.drop_columns([name for name in bounds if name in actions.column_names])
@@ -211,7 +209,7 @@ def _times(actions: pa.Table, column: str | None) -> pa.Table:
 
 
 def _recent(actions: pa.Table, since: datetime | None) -> pa.Table:
-    """Return the files that may have rows since then: the others of a large table are not looked at one by one."""
+    """Return the files that may have rows since then, without a loop over all files of a large table."""
     if since is None or "max.ts" not in actions.column_names:
         return actions
     newest = actions.column("max.ts")
@@ -220,7 +218,7 @@ def _recent(actions: pa.Table, since: datetime | None) -> pa.Table:
 
 
 def _described(names: Sequence[str]) -> list[str]:
-    """Return the columns of the log's description that are looked at: wide tables have hundreds."""
+    """Return the needed columns of the log's description: wide tables have hundreds."""
     bounds = {f"{bound}.{column}" for bound in ("min", "max") for column in ("ts", "host", "path")}
     return [name for name in names if name in bounds | _ALWAYS or name.startswith("partition.")]
 

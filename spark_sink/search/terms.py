@@ -1,9 +1,8 @@
-"""What a person types into one box, as a condition of SQL: words, "phrases", field:value and -not.
+"""Translates the search box to an SQL condition: words, "phrases", field:value and -not.
 
-A word or a phrase is to be found in the message, in either case if it has no upper case. `field:value` compares a
-column, or a member of `fields` or `doc`; a `*` in the value is any text, `field:*` is any value, and >, >=, < and <=
-compare numbers, or texts such as dates. Of several values of one field any will do; all else must hold. A term with -
-must not match.
+The message must contain a word or phrase; case is ignored if it has no upper case. `field:value` compares a column, or
+a member of `fields` or `doc`; `*` in the value is any text, `field:*` any value, and >, >=, < and <= compare numbers or
+texts such as dates. Of several values of one field one must match; all other terms must match. A term with - must not.
 """
 
 import re
@@ -22,7 +21,7 @@ _TERM = re.compile(
 )
 _COMPARISON = re.compile(r"(>=|<=|>|<)(.+)", re.DOTALL)
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
-_RECORD = {typed.path: typed.column for typed in FIELDS}  # as the shipper's record names what has a column
+_RECORD = {typed.path: typed.column for typed in FIELDS}  # the record's names of typed columns
 _ALIASES = {"level": "log.level"}
 
 
@@ -41,7 +40,7 @@ class Term:
 
 
 def parse(text: str) -> list[Term]:
-    """Return the terms of a text. AND between two is what they mean without it. Raises SinkError for OR."""
+    """Return the terms of a text. AND between terms is ignored. Raises SinkError for OR."""
     terms = [_term(match) for match in _TERM.finditer(text)]
     if Term("OR") in terms[1:-1]:
         raise SinkError(
@@ -51,26 +50,26 @@ def parse(text: str) -> list[Term]:
 
 
 def condition(terms: Sequence[Term], schema: pa.Schema) -> str:
-    """Return the terms as a condition on the columns of a table, empty without terms. Raises SinkError for a field that
-    the table cannot have."""
+    """Return the terms as a condition on the columns of a table, empty without terms. Raises SinkError for an
+    impossible field."""
     return " AND ".join(_conditions(terms, schema))
 
 
 def hosts(terms: Sequence[Term]) -> tuple[str, ...]:
-    """Return the hosts of which one must match, for the statistics of files."""
+    """Return the hosts for the statistics of files, of which one must match."""
     named = [term for term in terms if _RECORD.get(term.field, term.field) == "host" and not term.is_negated]
     values = tuple(term.value for term in named if not term.comparison)
     return values if all(map(is_literal, values)) else ()
 
 
 def column(field: str, schema: pa.Schema) -> str:
-    """Return the column that a field is, empty where it is a member of one."""
+    """Return the column of a field, empty if it is a member of a column."""
     name = _RECORD.get(field, field)
     return name if name in schema.names else ""
 
 
 def expression(field: str, schema: pa.Schema) -> str:
-    """Return the SQL of a field by its name: a column, or a member of `fields` or `doc`. Raises SinkError."""
+    """Return the SQL of a field: a column, or a member of `fields` or `doc`. Raises SinkError."""
     if name := column(field, schema):
         return _quoted(name, '"')
     if not re.fullmatch(_FIELD, field):
@@ -122,7 +121,7 @@ def _field(term: Term, schema: pa.Schema) -> str:
     name = column(term.field, schema)
     kind = schema.field(name).type if name else pa.string()
     if pa.types.is_list(kind):
-        value = _quoted(term.value)  # of an element, or of all together, as they are counted
+        value = _quoted(term.value)  # one element, or the whole list, in the form of the counts
         return f"(list_contains({sql}, {value}) OR {sql}::VARCHAR = {value})"
     text = sql if pa.types.is_string(kind) else f"{sql}::VARCHAR"
     if term.is_phrase or "*" not in term.value:
@@ -132,8 +131,8 @@ def _field(term: Term, schema: pa.Schema) -> str:
 
 
 def _member(column: str, path: str) -> str:
-    """Return the member at a path, whose names are nested or one name with dots, as a text."""
-    keys = [f'"{name}"' for name in path.split(".")]  # no name has a quote or a backslash
+    """Return the SQL of the member at a path as a text; its names may be nested, or one name with dots."""
+    keys = [f'"{name}"' for name in path.split(".")]  # names have no quotes or backslashes
     nested = f"{column} ->> {_quoted('$.' + '.'.join(keys))}"
     if len(keys) == 1:
         return f"({nested})"
@@ -141,5 +140,5 @@ def _member(column: str, path: str) -> str:
 
 
 def _quoted(text: str, mark: str = "'") -> str:
-    """Return a literal of SQL, or with another mark a name."""
+    """Return an SQL literal, or with another mark a name."""
     return mark + text.replace(mark, mark * 2) + mark

@@ -1,4 +1,4 @@
-"""What the page is answered: rows, what lands, the lines around one, and all rows as a file."""
+"""The answers to the page: rows, new rows, the lines around a row, and all rows as a file."""
 
 import itertools
 import time
@@ -24,33 +24,33 @@ from log_shipper.spark_sink.search.ui.sources import Snapshot, Source
 from log_shipper.spark_sink.search.ui.stream import Stream
 
 MAX_ROWS = 5000
-MAX_BYTES = 32 * 1024 * 1024  # of the rows of one answer
+MAX_BYTES = 32 * 1024 * 1024  # of rows in one answer
 MAX_DOWNLOAD = 1_000_000  # rows
 MAX_CONTEXT = 500  # lines on each side
-_POLL = 0.5  # seconds between two looks at the log while following
+_POLL = 0.5  # seconds between two reads of the log while following
 _JSON = JsonOutput()
 
 
 @dataclass(slots=True)
 class PageRequest:
-    """A question to a source, with what answers it. Raises SinkError, as its methods do."""
+    """A question to a source. The constructor and the methods raise SinkError."""
 
     source: Source
     parameters: Mapping[str, str]
     question: Question = field(init=False)
-    judge: ConditionFilter = field(init=False)  # made by the thread that needs it
+    judge: ConditionFilter = field(init=False)  # made by the thread that uses it
     started: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
         self.question = question(self.parameters, datetime.now(UTC))
 
     def searched(self) -> tuple[Snapshot, Query]:
-        """Return what is searched, and for what."""
+        """Return the snapshot to search, and the query."""
         snapshot = self.source.snapshot(self.question.by_files)
         return snapshot, self.question.query(snapshot.schema, self.judge)
 
     def begin(self, stream: Stream) -> tuple[Snapshot, Query]:
-        """Return what is searched, and for what, once the stream has it."""
+        """Send the start of the answer, and return the snapshot to search and the query."""
         snapshot, query = self.searched()
         since, until = (moment and moment.isoformat() for moment in (query.since, query.until))
         stream.send(start={"since": since, "until": until, "sql": query.where, "files": len(snapshot.files)})
@@ -80,7 +80,7 @@ def rows(asked: PageRequest, stream: Stream) -> None:
 
 
 def follow(asked: PageRequest, stream: Stream) -> None:
-    """Send the rows that land, until the client leaves."""
+    """Send new rows, until the client disconnects."""
     tables = asked.source.open_tables()
     query = asked.question.query(tables[0].schema, asked.judge)
 
@@ -97,7 +97,7 @@ def follow(asked: PageRequest, stream: Stream) -> None:
 
 
 def context(asked: PageRequest, stream: Stream) -> None:
-    """Send the lines around the one that the parameters name, of its file and across rotation."""
+    """Send the lines around the line in the parameters, of its file and across rotation."""
     names, lines = asked.parameters, number(asked.parameters, "lines", 20, MAX_CONTEXT)
     ts = moment(names.get("ts", ""), datetime.now(UTC))
     if ts is None or not names.get("offset", "").isdecimal() or not names.get("file_id"):
@@ -117,8 +117,8 @@ def context(asked: PageRequest, stream: Stream) -> None:
 
 def ndjson(asked: PageRequest, stream: Stream) -> None:
     """Send the rows as JSON lines, those of newer data files first."""
-    for taken in _downloaded(asked, stream):
-        for row in rows_of(taken):
+    for part in _downloaded(asked, stream):
+        for row in rows_of(part):
             stream.write(_text(row) + b"\n")
 
 
@@ -130,13 +130,13 @@ def parquet_file(asked: PageRequest, stream: Stream) -> None:
         pa.PythonFile(_Sent(stream), mode="w") as sent,
         parquet.ParquetWriter(sent, first.schema, compression="zstd") as writer,
     ):
-        for taken in itertools.chain([first], parts):
-            writer.write_table(taken)
+        for part in itertools.chain([first], parts):
+            writer.write_table(part)
 
 
 @dataclass(slots=True)
 class _Sent:
-    """What is written goes into a stream."""
+    """A file that writes into a stream."""
 
     stream: Stream
     closed: bool = False
@@ -152,21 +152,21 @@ class _Sent:
 
 
 def _downloaded(asked: PageRequest, stream: Stream) -> Iterator[pa.Table]:
-    """Yield the rows, at first none. They are not sorted by time: that would keep all files that overlap in memory."""
+    """Yield an empty table, then the rows. Not sorted by time: that would keep all overlapping files in memory."""
     snapshot, query = asked.searched()
     yield snapshot.schema.empty_table()
     left = MAX_DOWNLOAD
     with closing(_scan(asked, stream, snapshot, query, MAX_DOWNLOAD).answers(snapshot.files)) as answers:
-        for _, taken, _ in answers:
-            if taken.num_rows:
-                yield taken.slice(0, left)
-            left -= taken.num_rows
+        for _, hits, _ in answers:
+            if hits.num_rows:
+                yield hits.slice(0, left)
+            left -= hits.num_rows
             if left <= 0:
                 return
 
 
 def _scan(asked: PageRequest, stream: Stream, snapshot: Snapshot, query: Query, limit: int) -> Scan[pa.Table]:
-    """Return a pass for the newest rows, which ends when the client leaves."""
+    """Return a scan for the newest rows, which ends when the client disconnects."""
     scan = scan_of(query, asked.judge.selection(query, snapshot.schema, limit), asked.judge)
     stream.cancel_by(scan.cancel)
     return scan

@@ -1,4 +1,4 @@
-"""The counts that the page draws: a histogram, and the values of a field."""
+"""The counts of the page: a histogram, and the values of a field."""
 
 import time
 from collections import Counter
@@ -17,13 +17,13 @@ from log_shipper.spark_sink.search.ui.questions import number
 from log_shipper.spark_sink.search.ui.stream import Stream
 
 MAX_BARS, MAX_TOP = 400, 50
-_PACE = 0.25  # seconds between two counts that are drawn
+_PACE = 0.25  # seconds between two updates of the page
 _SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30)
 _SPANS = (*_SECONDS, *(60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 604800))
 
 
 def counts(asked: PageRequest, stream: Stream) -> None:
-    """Send how many rows there are in each span of time, by a value; again and again, until all are counted."""
+    """Send the number of rows in each span of time, by value; repeatedly, until all rows are counted."""
     parameters = asked.parameters
     bars = number(parameters, "bars", 120, MAX_BARS) if "bars" in parameters else 0
     top = number(parameters, "top", 4, MAX_TOP)
@@ -47,7 +47,7 @@ def counts(asked: PageRequest, stream: Stream) -> None:
 
 @dataclass(slots=True)
 class Tally:
-    """Counts that are added up. Of very many values the rarest are counted together, and then none is exact."""
+    """Adds up counts. Of very many values, the rarest are counted together; then no count is exact."""
 
     counting: Counting
     bars: int
@@ -67,7 +67,7 @@ class Tally:
             self._is_exact = False
 
     def drawn(self, read: float) -> dict[str, Any]:
-        """Return what is drawn, when this share of the files is read."""
+        """Return the document for the page. `read`: share of the files read so far."""
         rows = Counter[str | None]()
         for (_, value), count in self._bars.items():
             rows[value] += count
@@ -93,15 +93,15 @@ class Tally:
 
 
 def _spans(query: Query, files: Sequence[SearchedFile], bars: int) -> tuple[int | None, timedelta | None, int]:
-    """Return the beginning and the length of the spans of time, of which there are at most `bars`, and how many these
-    are; none without bars. What is beyond their ends, which files may not know, is counted in the first or last one."""
+    """Return the start, length and number of the spans of time, at most `bars`; none without bars. Rows beyond their
+    ends, possible if files lack bounds, count in the first or last span."""
     if not bars:
         return None, None, 1
     now = micros(datetime.now(UTC))
     oldest = min((file.oldest for file in files if file.oldest is not None), default=now)
     newest = max((file.newest for file in files if file.newest is not None), default=now)
     first = oldest if query.since is None else micros(query.since)
-    end = now if query.since is not None else newest  # a time without lines is seen as one
+    end = now if query.since is not None else newest  # shows a recent time without lines as empty bars
     end = max(first, end if query.until is None else micros(query.until))
     length, week = (end - first) / 1e6, _SPANS[-1]
     spans = max(bars - 1, 1)

@@ -1,4 +1,4 @@
-"""What the page asks for, from the parameters of a request to the query that answers it."""
+"""Translates the parameters of a request from the page to a query."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ from log_shipper.spark_sink.search.query import Query
 from log_shipper.spark_sink.search.sealed import ConditionFilter
 from log_shipper.spark_sink.search.terms import Term
 
-MAX_CHARACTERS = 2000  # characters of what is typed
+MAX_CHARACTERS = 2000  # of user input
 MAX_TERMS = 25
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """`text`: what was typed as terms; `where`: what was typed as SQL."""
+    """A search of the page. `text`: the terms; `where`: the SQL condition."""
 
     since: datetime | None
     until: datetime | None
@@ -28,11 +28,11 @@ class Question:
 
     @property
     def by_files(self) -> Query:
-        """The part of the query that the statistics of data files may answer."""
+        """The part of the query that the statistics of data files can filter."""
         return Query(since=self.since, until=self.until, hosts=terms.hosts(self.text))
 
     def query(self, schema: pa.Schema, judge: ConditionFilter) -> Query:
-        """Return the query in tables with these columns. Raises SinkError."""
+        """Return the query for tables with these columns. Raises SinkError."""
         parts = [f"({typed})"] if (typed := terms.condition(self.text, schema)) else []
         for name, sql in (("the search", typed), ("the SQL condition", self.where)):
             if sql:
@@ -56,16 +56,16 @@ def question(parameters: Mapping[str, str], now: datetime) -> Question:
     return Question(since, until, typed, parameters.get("where", "").strip())
 
 
-def number(parameters: Mapping[str, str], name: str, usual: int, most: int) -> int:
-    """Return a number from 1 to `most`. Raises SinkError."""
-    text = parameters.get(name, str(usual))
-    if not text.isdecimal() or len(text) > 9 or not 1 <= int(text) <= most:
-        raise SinkError(f"{name} is {text[:20]!r}: must be 1 to {most}")
+def number(parameters: Mapping[str, str], name: str, default: int, maximum: int) -> int:
+    """Return a number from 1 to `maximum`. Raises SinkError."""
+    text = parameters.get(name, str(default))
+    if not text.isdecimal() or len(text) > 9 or not 1 <= int(text) <= maximum:
+        raise SinkError(f"{name} is {text[:20]!r}: must be 1 to {maximum}")
     return int(text)
 
 
 def moment(text: str, now: datetime) -> datetime | None:
-    """Return the time that a text means, None for none. Raises SinkError."""
+    """Return the time of a text, None if it is empty. Raises SinkError."""
     try:
         return parse_moment(text).resolved(now, UTC) if text else None
     except ValueError as error:

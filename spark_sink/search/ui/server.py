@@ -1,4 +1,4 @@
-"""`spark-sink ui` from its options to its end: the page, who may see it, and what answers it."""
+"""`spark-sink ui`: serves the page and its answers, and checks who may see them."""
 
 import hmac
 import json
@@ -36,8 +36,8 @@ logger = logging.getLogger(__name__)
 FOLDER = Path(__file__).parent / "page"
 LIMITS = MonitorLimits(connections=64, streams=32, connection_seconds=60.0, write_seconds=30.0)
 _WORKING, _FOLLOWING, _DOWNLOADING = 4, 16, 2  # answers at the same time
-_LOOK = 0.5  # seconds between two looks whether a signal has come
-_UNLIKE = {"message", "file_id", "doc", "fields", "key", "value"}  # columns with a value of its own in nearly each row
+_LOOK = 0.5  # seconds between two checks for a signal
+_UNLIKE = {"message", "file_id", "doc", "fields", "key", "value"}  # columns with nearly unique values
 _MEMBERS = ("log.level", "stream")  # of `doc`, with few values
 
 Work = Callable[[PageRequest, Stream], None]
@@ -45,7 +45,7 @@ Work = Callable[[PageRequest, Stream], None]
 
 @dataclass(slots=True)
 class SearchPage:
-    """The handlers of the page and of what it asks for. With a `token` only requests that have it are answered."""
+    """The handlers of the page and its data. With a `token`, data requests must have it."""
 
     sources: Sequence[Source]
     token: str = ""
@@ -58,7 +58,7 @@ class SearchPage:
     _downloading: Slots = field(default_factory=lambda: Slots(Semaphore(_DOWNLOADING)))
 
     def routes(self) -> Mapping[str, Handler]:
-        """Return the handlers by path: the page's files for all, and the data for those who may see them."""
+        """Return the handlers by path: the page's files for everyone, the data only for authorised requests."""
         data: dict[str, Handler] = {
             "/tables": self.tables,
             "/rows": partial(self._stream, answers.rows, self._working),
@@ -100,8 +100,8 @@ class SearchPage:
             raise RefusedRequest(400, str(error)) from error
 
     def _guarded(self, handler: Handler, request: Request) -> Response:
-        """Answer only who has the token, and no page of another site: that could not read the answer, but have this
-        process work."""
+        """Refuse requests without the token, and from pages of other sites: those could not read the answer, but cause
+        work for this process."""
         if request.headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
             raise RefusedRequest(403, "the request comes from a page of another site")
         given = request.headers.get("authorization", "").removeprefix("Bearer ")
@@ -121,8 +121,8 @@ def _answer(work: Work, asked: PageRequest, stream: Stream) -> None:
 
 
 def serve(config: SinkConfig | None, tables: Sequence[str] | None, port: int | None) -> int:
-    """Serve the page of a configuration, or of tables by their paths, until a signal. Raises SinkError where it cannot
-    listen, or others than this machine could ask without a token."""
+    """Serve the page for a configuration, or for tables by path, until a signal. Raises SinkError if it cannot listen,
+    or if other machines could access it without a token."""
     shown = sources(config) if config else [source_of(tables or ())]
     options = config.ui if config else UiConfig()
     port = options.port if port is None else port
@@ -138,7 +138,7 @@ def serve(config: SinkConfig | None, tables: Sequence[str] | None, port: int | N
         with stop_signals(stopping):
             server.start()
             _announce(shown[0], options.host, server.ports[0], needs_token=bool(token))
-            while not stopping.wait(_LOOK):  # a signal that arrives on another thread is heard then
+            while not stopping.wait(_LOOK):  # Python runs handlers of signals to other threads only between waits
                 pass
     except OSError as error:
         raise SinkError(
@@ -162,7 +162,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _described(source: Source) -> dict[str, Any] | None:
-    """Return what the page has to know of a table; None where there is none yet, of dead letters or a view."""
+    """Return the page's description of a table; None for a dead-letter table or view that does not exist yet."""
     named = {"id": source.name, "title": source.title, "kind": source.kind}
     try:
         snapshot = source.snapshot(Query())

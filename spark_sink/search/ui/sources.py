@@ -1,4 +1,4 @@
-"""The tables that people can look into, each at its newest version when it is asked for."""
+"""The tables of the page, each at its newest version at the time of a request."""
 
 import threading
 import time
@@ -27,7 +27,7 @@ _OPEN_AGAIN = 60.0  # seconds after which a template may have a new table, and a
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Tables at one version, and those of their files that may have rows for a query."""
+    """Tables at one version, and their files that may have matching rows."""
 
     tables: list[SearchedTable]
     files: list[SearchedFile]
@@ -38,21 +38,21 @@ class Snapshot:
 
     @property
     def rows(self) -> int | None:
-        """How many rows the files have, None where a log does not say so."""
+        """Number of rows in the files, None if a log lacks it."""
         counts = [file.rows for file in self.files]
         return None if None in counts else sum(count or 0 for count in counts)
 
 
 @dataclass(slots=True)
 class Source:
-    """One table, or those of a template as one. Any thread may ask it."""
+    """One table, or all tables of a template as one. Thread-safe."""
 
     name: str
     title: str
     kind: Kind
     locations: Callable[[], Sequence[Location]]
     _tables: list[SearchedTable] = field(default_factory=list)
-    _schemas: list[str] = field(default_factory=list)  # as the tables were opened
+    _schemas: list[str] = field(default_factory=list)  # when the tables were opened
     _open_at: float = field(default=0.0)  # by the monotonic clock
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -60,46 +60,46 @@ class Source:
         return open_table(location) if self.kind == "lines" else open_other(location)
 
     def snapshot(self, query: Query) -> Snapshot:
-        """Return the tables as they are now, with the files for a query. Raises SinkError."""
+        """Return the tables at their newest version, with the files for a query. Raises SinkError."""
         with self._lock:
             self._refresh()
             return Snapshot(self._tables, [file for table in self._tables for file in table.files(query)])
 
     def open_tables(self) -> list[SearchedTable]:
-        """Return the tables at their newest version, opened for the caller alone. Raises SinkError."""
+        """Return the tables at their newest version, opened only for the caller. Raises SinkError."""
         tables = [self.open(location) for location in self.locations()]
         combine(tables)
         return tables
 
     def forget(self) -> None:
-        """Have the tables opened again: one that was re-created may have the version of before."""
+        """Open the tables again at the next request: a re-created one may have the same version as before."""
         with self._lock:
             self._tables = []
 
     def _refresh(self) -> None:
         if time.monotonic() >= self._open_at or not self._is_current():
-            self._tables = []  # none, if one cannot be opened
+            self._tables = []  # stays empty if a table cannot be opened
             self._tables = self.open_tables()
             self._schemas = list(map(_schema, self._tables))
             self._open_at = time.monotonic() + _OPEN_AGAIN
 
     def _is_current(self) -> bool:
-        """Bring the tables to their newest version. Return False where they have to be opened again."""
+        """Update the tables to their newest version. Returns False if they must be opened again."""
         try:
             for table in self._tables:
                 table.delta.update_incremental()
-        except (DeltaError, OSError):  # it was re-created, or its store is away: opening it has the reason
+        except (DeltaError, OSError):  # re-created, or the store is unavailable: opening it reports the reason
             return False
         return bool(self._tables) and list(map(_schema, self._tables)) == self._schemas
 
 
 def _schema(table: SearchedTable) -> str:
-    """Return what a reader has to know of a table; with another protocol it may be one that cannot be read."""
+    """Return the identity of a table for readers: with another protocol it may be unreadable."""
     return f"{table.delta.metadata().id} {table.delta.protocol()} {table.delta.schema().to_json()}"
 
 
 def sources(config: SinkConfig) -> list[Source]:
-    """Return the sources of a configuration, of which dead letters and views may not have a table yet."""
+    """Return the sources of a configuration. The tables of dead letters and views may not exist yet."""
 
     def at(path: str) -> Callable[[], Sequence[Location]]:
         return lambda: [location_of(config, path)]

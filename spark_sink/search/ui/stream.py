@@ -1,4 +1,4 @@
-"""An answer that a thread makes piece by piece while a client takes it."""
+"""An answer that a thread writes piece by piece while it is sent to the client."""
 
 import logging
 import threading
@@ -16,18 +16,18 @@ from log_shipper.spark_sink.errors import SinkError
 
 logger = logging.getLogger(__name__)
 
-_WAITING = 4 * 1024 * 1024  # bytes that the client has not taken yet; then the thread waits
-_LOOK = 0.3  # seconds between two looks whether the client is still there
-_AT_ONCE = 65536  # bytes that are sent together where there is more
+_WAITING = 4 * 1024 * 1024  # maximum unsent bytes; then the thread waits
+_LOOK = 0.3  # seconds between two checks that the client is still connected
+_AT_ONCE = 65536  # bytes that are sent together
 
 
 class ClientLeft(Exception):
-    """Raised in the thread once the client has left."""
+    """Raised in the thread once the client has disconnected."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slots:
-    """How many streams of a kind may work at the same time. The next ones wait, or, with a text, are refused."""
+    """Limits the concurrent streams of a kind. Further ones wait, or are refused if `refusal` is set."""
 
     free: threading.Semaphore
     refusal: str = ""
@@ -35,8 +35,8 @@ class Slots:
 
 @dataclass(slots=True)
 class Stream:
-    """`work` runs in a thread of its own and puts the pieces. An error ends the stream as its last object; of a
-    `document`, which has no place for one, it breaks the connection off."""
+    """`work` runs in a separate thread and writes the pieces. An error is the last object of the stream; a document has
+    no place for it, so there the connection is aborted (`is_document`)."""
 
     work: Callable[["Stream"], None]
     slots: Slots
@@ -44,17 +44,17 @@ class Stream:
     _pieces: deque[bytes] = field(default_factory=deque)
     _size: int = field(default=0)  # bytes of the pieces
     _changed: threading.Condition = field(default_factory=threading.Condition)
-    _is_over: bool = field(default=False)  # the work is done
+    _is_over: bool = field(default=False)  # the work is complete
     _is_broken: bool = field(default=False)
     _left: threading.Event = field(default_factory=threading.Event)
     _cancels: list[Callable[[], object]] = field(default_factory=list)
 
     def body(self) -> Generator[bytes, None, None]:
-        """Yield what there is to send, and nothing now and then, until the work is done or the client leaves."""
+        """Yield the data to send, sometimes empty, until the work is complete or the client disconnects."""
         threading.Thread(target=self._run, name="search page", daemon=True).start()
         try:
-            while sent := self._taken():
-                yield sent[0]
+            while data := self._next_data():
+                yield data[0]
             if self._is_broken:
                 raise ConnectionAbortedError
         finally:
@@ -65,11 +65,11 @@ class Stream:
                 cancel()
 
     def send(self, **members: Any) -> None:
-        """Put an object of JSON as a line. Raises ClientLeft."""
+        """Write a JSON object as a line. Raises ClientLeft."""
         self.write(orjson.dumps(members, option=orjson.OPT_APPEND_NEWLINE))
 
     def write(self, piece: bytes) -> None:
-        """Have these bytes sent; wait while the client has much to take. Raises ClientLeft."""
+        """Queue these bytes; wait while too many are unsent. Raises ClientLeft."""
         with self._changed:
             self._changed.wait_for(lambda: self._size < _WAITING or self._left.is_set())
             self.check()
@@ -78,18 +78,18 @@ class Stream:
             self._changed.notify_all()
 
     def check(self, seconds: float = 0) -> None:
-        """Raise ClientLeft if the client has left, or leaves within the given seconds."""
+        """Raise ClientLeft if the client has disconnected, or does so within the given seconds."""
         if self._left.wait(seconds):
             raise ClientLeft
 
     def cancel_by(self, cancel: Callable[[], object]) -> None:
-        """Have this called, by another thread, when the client leaves."""
+        """Register a function that another thread calls when the client disconnects."""
         self._cancels.append(cancel)
         if self._left.is_set():
             cancel()
 
-    def _taken(self) -> list[bytes]:
-        """Return what to send next as one piece, an empty one where there is nothing yet; none at the end."""
+    def _next_data(self) -> list[bytes]:
+        """Return the next data to send as one item, which is empty if there is none yet; no item at the end."""
         with self._changed:
             self._changed.wait_for(lambda: self._pieces or self._is_over, timeout=_LOOK)
             if self._is_over and not self._pieces:

@@ -78,7 +78,7 @@ FINDS = {
 def found(text: str) -> str:
     names, rows = list(ROWS), pa.Table.from_pylist(list(ROWS.values()), schema=SCHEMA)
     sql = condition(parse(text), SCHEMA)
-    selection = JUDGE.selection(Query(where=sql), SCHEMA, most=0)
+    selection = JUDGE.selection(Query(where=sql), SCHEMA, limit=0)
     numbers = JUDGE.chosen(rows.append_column(NUMBER, pa.arange(0, len(names))), selection).column(NUMBER)
     return "".join(sorted(names[number] for number in numbers.to_pylist()))
 

@@ -1,1 +1,1 @@
-"""The sink's options: `model.SinkConfig`, and a module for each of its blocks."""
+"""The sink's options: `model.SinkConfig`, and a module for each section."""

@@ -1,4 +1,4 @@
-"""Where the sink starts and stops in the topics, as far as this can be checked without asking Kafka."""
+"""Checks the options for start and stop offsets, as far as possible without Kafka."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -10,7 +10,7 @@ from log_shipper.spark_sink.options.kafka import KafkaSource
 Start = Literal["earliest", "latest", "timestamp", "offsets", "committed", "table"]
 Stop = Literal["never", "available-now", "offsets", "timestamp"]
 Offsets = dict[str, dict[int, int]]  # by topic and partition
-EARLIEST, LATEST = -2, -1  # as Spark writes them among offsets
+EARLIEST, LATEST = -2, -1  # as in Spark's offsets
 TOO_HIGH = 2**63
 _EXAMPLES = {"timestamp": "2026-11-21T09:30:00Z", "offsets": "{logs: {0: 17, 1: 23}}"}
 
@@ -23,16 +23,15 @@ def stop_offsets(offsets: Offsets) -> Iterator[Finding]:
     yield from _at_least(offsets, 0, "must be an offset, the first one not to land")
 
 
-def _at_least(offsets: Offsets, least: int, message: str) -> Iterator[Finding]:
+def _at_least(offsets: Offsets, minimum: int, message: str) -> Iterator[Finding]:
     for topic, by_partition in offsets.items():
         for number, offset in by_partition.items():
-            if not least <= offset < TOO_HIGH:
+            if not minimum <= offset < TOO_HIGH:
                 yield f"{topic}.{number}", message
 
 
 def check_companions(option: str, value: str, timestamp: datetime | None, offsets: Offsets) -> Iterator[Finding]:
-    """Check an `option`, start or stop: what its value needs must be given, and nothing that only another value
-    uses."""
+    """Check the companions of `option`, start or stop: the one that its value needs must be set, and no other."""
     given = {"timestamp": timestamp is not None, "offsets": bool(offsets)}
     for name, is_given in given.items():
         companion = f"{option}_{name}"
@@ -53,7 +52,7 @@ def group(start: str, start_group: str | None, group_id: str) -> Iterator[Findin
 
 
 def check_offsets_are_read(kafka: KafkaSource, option: str, offsets: Offsets) -> Iterator[Finding]:
-    """Yield a finding for each offset of a topic or partition that is not read: it is misspelt."""
+    """Yield a finding for each offset of a topic or partition that is not read: probably a typing error."""
     for topic, by_partition in offsets.items():
         if kafka.topic_names and topic not in kafka.topic_names:
             yield f"{option}.{topic}", f"is not read; {kafka.described} {_is_or_are(kafka)}"

@@ -1,6 +1,6 @@
-"""`kafka.options`: settings of Java's client and of Spark's Kafka source, with which the sink read before.
+"""`kafka.options`: deprecated settings of Java's client and of Spark's Kafka source, which the sink used before.
 
-Where librdkafka has the same setting, it is taken over. The others are refused, each with what to set instead.
+A setting that librdkafka also has is mapped to it. All others are refused, each with its replacement.
 """
 
 from collections.abc import Iterator, Mapping
@@ -46,7 +46,7 @@ _PAIR = (
 )
 _USER = "set kafka.username, kafka.password and kafka.sasl.mechanism, or kafka.sasl.oauthbearer, or kafka.kerberos"
 
-# Names of Spark's source, in small letters, as it takes them -> what to do.
+# Options of Spark's source, in lower case, because it ignores case -> what to do.
 OF_SPARK = {
     **dict.fromkeys(("subscribe", "subscribepattern", "assign"), _TOPICS),
     **dict.fromkeys(("startingoffsets", "startingoffsetsbytimestamp", "startingtimestamp"), "is set by start"),
@@ -61,7 +61,7 @@ OF_SPARK = {
     **dict.fromkeys(("groupidprefix", "kafka.group.id"), _GROUP),
     **dict.fromkeys(("kafkaconsumer.polltimeoutms", "fetchoffset.numretries", "fetchoffset.retryintervalms"), _READS),
 }
-# The beginnings of names of Java's client -> what to do; the longest counts.
+# Prefixes of settings of Java's client -> what to do; the longest counts.
 OF_JAVA = {
     "bootstrap.servers": "set kafka.hosts instead",
     "client.id": "set kafka.client_id instead",
@@ -86,20 +86,20 @@ _ELSE = "is unknown; put settings of librdkafka under kafka.librdkafka"
 
 
 def findings(options: Raw) -> Iterator[Finding]:
-    """Check that each setting can be taken over."""
+    """Check that each setting can be mapped to librdkafka."""
     for name in options:
         if librdkafka_name(name) is None:
             yield name, _way_out(name)
 
 
 def taken_over(options: Mapping[str, str | int | float | bool]) -> Raw:
-    """Return the settings by librdkafka's names."""
+    """Return the mapped settings by librdkafka's names."""
     named = ((librdkafka_name(name), value) for name, value in options.items())
     return {name: value for name, value in named if name is not None}
 
 
 def librdkafka_name(name: str) -> str | None:
-    """Return librdkafka's name of a setting of Java's client; None if it has none with this meaning."""
+    """Return librdkafka's name of a setting of Java's client; None without an equivalent."""
     setting = name.removeprefix("kafka.")
     if setting == name or setting not in SAME:
         return None

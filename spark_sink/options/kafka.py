@@ -1,4 +1,4 @@
-"""The Kafka topics that the sink reads, and the connection to them, by the same options as the shipper's."""
+"""The Kafka topics that the sink reads, and the connection to Kafka, with the same options as the shipper's."""
 
 import re
 import warnings
@@ -16,7 +16,7 @@ from log_shipper.spark_sink.options.java_options import Raw, findings, librdkafk
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
 _NO_GROUP = "has no effect, because the sink joins no group: remove it"
 _DECIDED = "would lose or repeat records, because the checkpoint has the offsets: remove it"
-# Settings of librdkafka on which guarantees rest, that have no effect, or that are another name of an option.
+# Settings of librdkafka that guarantees depend on, that have no effect, or that duplicate an option.
 NOT_RAW = {
     **dict.fromkeys(("bootstrap.servers", "metadata.broker.list"), "set kafka.hosts instead"),
     "client.id": "set kafka.client_id instead",
@@ -32,7 +32,7 @@ ISOLATION = ("read_committed", "read_uncommitted")
 
 
 def topic_names(topics: tuple[str, ...]) -> Iterator[Finding]:
-    """Check that each is the name of a topic, and is given once."""
+    """Check that each topic name is valid, and occurs once."""
     for topic in topics:
         if "*" in topic:
             yield "", f"{topic!r} is not the name of a topic; to match several topics, use kafka.topics_pattern"
@@ -46,8 +46,8 @@ def topic_names(topics: tuple[str, ...]) -> Iterator[Finding]:
 
 
 def topic_pattern(text: str) -> Iterator[Finding]:
-    r"""Check a regular expression of Python's. What only Java's have does not compile (`\p{L}`, `\Q`, `(?<name>`), or
-    makes a warning (`[a-z&&[^b]]`), for it would mean something else."""
+    r"""Check a Python regular expression. Syntax that only Java supports does not compile (`\p{L}`, `\Q`, `(?<name>`),
+    or makes a warning (`[a-z&&[^b]]`), because Python interprets it differently."""
     if not text.strip():
         yield "", "is empty"
     try:
@@ -192,7 +192,7 @@ class KafkaSource:
             yield f"options.{name}", f"is now kafka.librdkafka.{librdkafka_name(name)}; write it there"
 
     def converted(self) -> Self:
-        """Return the source with the settings of Java's client as librdkafka's."""
+        """Return the source with the settings of Java's client mapped to librdkafka."""
         if not self.options:
             return self
         return replace(self, librdkafka=taken_over(self.options) | self.librdkafka, options={})
@@ -203,7 +203,7 @@ class KafkaSource:
 
     @property
     def topic_names(self) -> tuple[str, ...]:
-        """Return the topics that are named; none where a pattern selects them."""
+        """Return the configured topics; none with a pattern."""
         return self.topics or tuple(self.partitions)
 
     @property

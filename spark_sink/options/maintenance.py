@@ -1,4 +1,4 @@
-"""Options of `spark-sink maintain`, and of what `run` does of it by itself."""
+"""Options of `spark-sink maintain`, and of the maintenance during `run`."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -72,8 +72,8 @@ class VacuumConfig:
 
     @property
     def remembered(self) -> float:
-        """The seconds for which the log of a table has to remember which files were removed: lite finds no others, and
-        a `maintain` or two may not have run."""
+        """How many seconds the log of a table must keep removed files: lite finds no others, and one or two runs of
+        `maintain` may be missed."""
         return self.retain + (3 * DAY if self.mode == "lite" else 0.0)
 
     def remarks(self) -> Iterator[Finding]:

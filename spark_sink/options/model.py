@@ -158,7 +158,7 @@ class SinkConfig:
         metadata={"doc": "Raw Spark settings, with or without the prefix `spark.`."},
     )
     logging: SinkLoggingConfig = field(default_factory=SinkLoggingConfig)
-    # For the log: what was accepted and ignored, and what has no effect and was probably not meant.
+    # For the log: accepted but ignored options, and options without effect that are probably mistakes.
     notes: tuple[str, ...] = field(default=(), metadata={"key": None})
     warnings: tuple[str, ...] = field(default=(), metadata={"key": None})
 
@@ -169,7 +169,7 @@ class SinkConfig:
 
     @property
     def table_base(self) -> str:
-        """Return the path that the other tables are named after, without a slash at its end."""
+        """Return the path from which the names of the other tables derive, without a trailing slash."""
         return self.table.template.base
 
     @property
@@ -185,18 +185,18 @@ class SinkConfig:
 
     @property
     def view_checkpoints(self) -> str:
-        """Return the directory of the views' checkpoints, beside the query's own, which is copied and moved as a
+        """Return the directory of the views' checkpoints, beside the query's own: users copy or move that one as a
         whole."""
         return f"{self.checkpoint.path.rstrip('/')}_views"
 
     @property
     def spark_conf(self) -> dict[str, str]:
-        """Return the raw settings as Spark names and writes them."""
+        """Return the raw settings with Spark's full names, as texts."""
         return {spark_key(key): value for key, value in texts(self.spark).items()}
 
     @property
     def storage_options(self) -> dict[str, str]:
-        """Return `table.options` as deltalake takes them. They hold for all tables."""
+        """Return `table.options` in deltalake's form. They apply to all tables."""
         return {name.lower(): value for name, value in texts(self.table.options).items()}
 
     def check(self) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""The smaller sections of the sink."""
+"""The smaller sections of the sink's configuration."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -125,7 +125,7 @@ class SinkLoggingConfig(LogLinesConfig):
 
 
 def _is_loopback(host: str) -> bool:
-    """Return True also for a name: what it means is known when it is listened on."""
+    """Return True also for a name: its address is checked when the server starts."""
     try:
         return ip_address(host).is_loopback
     except ValueError:
@@ -133,7 +133,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def texts(raw: Raw) -> dict[str, str]:
-    """Return raw settings as Java reads them."""
+    """Return raw settings as texts, with booleans in Java's form."""
     return {key: str(value).lower() if isinstance(value, bool) else str(value) for key, value in raw.items()}
 
 

@@ -14,7 +14,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?://([^/]*))?(.*)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class SinkDirectory:
-    """A directory, the option that names it, and what it is for."""
+    """A directory, its option, and its purpose."""
 
     option: str
     path: str
@@ -22,7 +22,7 @@ class SinkDirectory:
 
 
 def base_is_fixed(template: Template) -> Iterator[Finding]:
-    """Check that the base has a name of its own: the other tables are named after it."""
+    """Check that the base has a name, from which the names of the other tables derive."""
     _, path = _split(template.base)
     if path.strip("/") in ("", ".", ".."):
         where = " before the first %{...}" if template.fields else ""
@@ -30,8 +30,8 @@ def base_is_fixed(template: Template) -> Iterator[Finding]:
 
 
 def collisions(template: Template, topics: Sequence[str], directories: Sequence[SinkDirectory]) -> Iterator[Finding]:
-    """Yield a finding for each pair of directories that collide; `topics` are those that are read, none where only
-    Kafka knows them."""
+    """Yield a finding for each pair of colliding directories. `topics`: the configured ones, none if only Kafka knows
+    them."""
     fixed = [SinkDirectory("table.path", template.base, "the table")] if not template.fields else []
     for index, directory in enumerate(directories):
         others = (*fixed, *directories[:index])
@@ -72,7 +72,7 @@ def normal_pattern(template: Template, topics: Sequence[str]) -> str:
 
 
 def normalized(path: str) -> str:
-    """Return the normalised spelling of a directory: no slash at its end, no double slash, no `file:`."""
+    """Return the normalised path of a directory: without trailing slash, double slashes and `file:`."""
     scheme, rest = _split(path)
     return scheme + posixpath.normpath(re.sub("/+", "/", rest)) if rest else scheme
 
@@ -87,7 +87,7 @@ def _split(path: str) -> tuple[str, str]:
 
 
 def _inside(path: str, other: str) -> bool:
-    """Return True if Delta would find the one directory among the other's files."""
+    """Return True if Delta would take `path` for a part of the table at `other`."""
     below = path.removeprefix(other.rstrip("/") + "/")
     return below != path and not below.startswith("_")
 

@@ -1,7 +1,6 @@
-"""`table.options`: the object store that the tables lie in, and the credentials for it.
+"""`table.options`: the object store of the tables, and its credentials.
 
-The names are those of deltalake, which ignores one that it does not know: so each is checked. What is not given here
-comes from the environment.
+The names are deltalake's, which ignores unknown ones: so each is checked. Missing options come from the environment.
 """
 
 import difflib
@@ -56,15 +55,15 @@ _GOOGLE = (
     "google_service_account_key",
     "google_skip_signature",
 )
-# By the scheme of a path.
+# Options by the scheme of a path.
 NAMES: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("s3", "s3a"), (*_S3, *_ANY)),
     **dict.fromkeys(("abfs", "abfss", "az"), (*_AZURE, *_ANY)),
     "gs": (*_GOOGLE, *_ANY),
 }
-# The option that has a URL -> the one that allows it to be without TLS.
+# An option with a URL -> the option that allows the URL to be without TLS.
 _ENDPOINTS = {"aws_endpoint": "aws_allow_http", "azure_storage_endpoint": "azure_allow_http"}
-# What Hadoop calls them; the rest of its names have no single counterpart.
+# Hadoop's names; the rest of them have no exact counterpart.
 _OF_HADOOP = {
     "fs.s3a.access.key": "aws_access_key_id",
     "fs.s3a.secret.key": "aws_secret_access_key",
@@ -85,9 +84,9 @@ _OF_HADOOP = {
 
 
 def mistakes(options: Options, paths: Iterable[str]) -> Iterator[Finding]:
-    """Yield a finding for each option that the stores of these paths do not have."""
+    """Yield a finding for each option that the stores of these paths do not support."""
     names = {name for path in paths for name in NAMES.get(path.partition("://")[0].lower(), ())}
-    names = names or {name for known in NAMES.values() for name in known}  # all is on a disk today
+    names = names or {name for known in NAMES.values() for name in known}  # if all paths are local
     for option in options:
         if option.lower() not in names:
             yield option, _unknown(option, sorted(names))
@@ -101,7 +100,7 @@ def mistakes(options: Options, paths: Iterable[str]) -> Iterator[Finding]:
 
 
 def unused(settings: Iterable[str], options: Options) -> Iterator[Finding]:
-    """Yield a finding for each setting of Hadoop's file systems that no option replaces."""
+    """Yield a finding for each setting of Hadoop's file systems without a replacing option."""
     for setting in settings:
         if (name := _replacement(setting.removeprefix("spark.hadoop."))) is not None:
             store = name.partition("_")[0]

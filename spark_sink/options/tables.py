@@ -40,7 +40,7 @@ def field_path(text: str) -> Iterator[Finding]:
 
 
 def spelled_alike(text: str) -> Iterator[Finding]:
-    """Check that all libraries take the path for the same directory."""
+    """Check that all libraries interpret the path in the same way."""
     if match := _ESCAPED.search(text):
         yield "", f"{text!r} contains {match[0]!r}, which libraries interpret differently: choose another name"
 
@@ -74,7 +74,7 @@ class TableConfig:
             "check": template,
         }
     )
-    # Not shown: some are secrets.
+    # Not shown: some contain secrets.
     options: Raw = field(
         default_factory=dict,
         repr=False,

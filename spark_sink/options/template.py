@@ -1,7 +1,7 @@
 """The table's path as a template: `/data/logs/%{[topic]}`, `/data/%{[fields.service]:other}`.
 
-It uses the part of Filebeat's format strings that names fields: `%{[a.b]}` and `%{[a][b]}` are the same, and the text
-after `]:` is used where a record lacks the field. `[topic]` is Kafka's topic, any other name a field of the record.
+It supports the fields of Filebeat's format strings: `%{[a.b]}` and `%{[a][b]}` are the same, and the text after `]:` is
+the default for records without the field. `[topic]` is Kafka's topic, any other name a field of the record.
 """
 
 import re
@@ -13,7 +13,7 @@ from log_shipper.config.text.format_strings import FieldPart, FormatPart, TimePa
 TOPIC = "topic"
 _EXAMPLE = "%{[topic]}"
 _DIRECTORY = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
-# Likely meant as a field, but it would be a directory of that name.
+# Probably meant as a field, but it would become a directory of that name.
 _LOOKALIKE = re.compile(r"(?<!%)\{|%\[")
 
 
@@ -43,7 +43,7 @@ class Template:
 
     @property
     def fixed(self) -> str:
-        """Return the beginning that all its paths share."""
+        """Return the prefix that all its paths share."""
         return self.parts[0] if self.parts and isinstance(self.parts[0], str) else ""
 
     @property
@@ -53,13 +53,12 @@ class Template:
 
     @property
     def base(self) -> str:
-        """Return what the other tables are named after: the fixed part, without the separator before the first
-        field."""
+        """Return the path from which the names of the other tables derive: the fixed part, without the separator before
+        the first field."""
         return self.fixed.rstrip("/-_." if self.fields else "/")
 
     def pattern(self, topics: Sequence[str] = ()) -> re.Pattern[str]:
-        """Return a pattern for the paths of its tables, or only of those topics if some are named. Values contain no
-        slash."""
+        """Return a pattern for the paths of its tables, or only of these topics, if any. Values contain no slash."""
         any_topic = "(?:" + "|".join(map(re.escape, topics)) + ")" if topics else "[^/]+"
         return re.compile("".join(_regex(part, any_topic) for part in self.parts))
 

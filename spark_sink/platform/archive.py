@@ -2,12 +2,12 @@
 
     python -m log_shipper.spark_sink.platform.archive DIRECTORY [DISTRIBUTION ...]
 
-writes sink-packages.tar.gz and spark-sink.py there. The archive has the sink's packages as they are installed here, and
-the libraries that they import, compiled for this platform and this Python: all that the driver and the executors need
-beside Spark. Distributions that are named besides are packed too.
+writes sink-packages.tar.gz and spark-sink.py there. The archive contains the installed sink and the libraries that it
+imports, compiled for this platform and Python: all that the driver and the executors need besides Spark. Further named
+distributions are packed too.
 
-It has no interpreter. A virtual environment in an archive has none either: its `bin/python` is a link to that of the
-machine where it was made, and the standard library is there as well.
+It has no interpreter. Neither has a virtual environment in an archive: its `bin/python` is a link to the interpreter of
+the machine where it was made, which also has the standard library.
 """
 
 import re
@@ -21,9 +21,9 @@ from pathlib import Path
 import log_shipper
 from log_shipper.spark_sink.platform.executors import LIBRARIES, OURS, UNPACKED
 
-# What the driver imports, and no task.
+# Imported only by the driver, not by tasks.
 OF_THE_DRIVER = ("ecs-logging", "prometheus-client")
-COMPRESSION = 3  # of 9: most of it is machine code, and more costs a minute for a tenth
+COMPRESSION = 3  # of 9: mostly machine code; a higher level costs a minute for a tenth of the size
 
 MAIN = f'''\
 """Started by spark-submit, with sink-packages.tar.gz as --archives; the options are those of `spark-sink`."""
@@ -42,11 +42,11 @@ raise SystemExit(main())
 
 
 class NotInstalled(Exception):
-    """Raised where a package is not installed here; the text says how to get it."""
+    """Raised if a package is not installed here; the text says how to install it."""
 
 
 def write(directory: Path, others: Sequence[str] = ()) -> tuple[Path, Path]:
-    """Write the archive and the script, over existing ones, and return their paths. `others`: more distributions.
+    """Write the archive and the script, replacing existing ones, and return their paths. `others`: more distributions.
 
     Raises NotInstalled, OSError.
     """
@@ -60,7 +60,7 @@ def write(directory: Path, others: Sequence[str] = ()) -> tuple[Path, Path]:
 
 
 def contents(names: Sequence[str]) -> Iterator[tuple[Path, str]]:
-    """Yield each file, and its path in the archive: of the sink, of these distributions, and of those they need.
+    """Yield each file, and its path in the archive: of the sink, these distributions, and their requirements.
 
     Raises NotInstalled.
     """
@@ -75,13 +75,12 @@ def contents(names: Sequence[str]) -> Iterator[tuple[Path, str]]:
                 yield path, str(Path(*package.split(".")) / path.relative_to(root))
     for part in with_requirements(names):
         for file in part.files or ():
-            if ".." not in file.parts and file.suffix != ".pyc":  # programs lie outside of the packages
+            if ".." not in file.parts and file.suffix != ".pyc":  # programs are outside of the packages
                 yield Path(str(file.locate())), str(file)
 
 
 def with_requirements(names: Sequence[str]) -> list[Distribution]:
-    """Return the distributions of these names, and all that they need and that is installed here. Raises
-    NotInstalled."""
+    """Return the distributions of these names, and their installed requirements. Raises NotInstalled."""
     parts: dict[str, Distribution] = {}
     pending = [(name, True) for name in names]
     while pending:

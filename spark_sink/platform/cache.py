@@ -1,4 +1,4 @@
-"""The directory in which downloads and generated files are kept between runs."""
+"""The cache directory for downloads and generated files."""
 
 import os
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def cache_directory(env: Mapping[str, str] = os.environ) -> Path:
-    """Return `$SHIPPER_CACHE`; without it `.cache` in a checkout, elsewhere the user's cache directory. It need not
+    """Return `$SHIPPER_CACHE`; by default `.cache` in a checkout, else the user's cache directory. It need not
     exist."""
     if chosen := env.get("SHIPPER_CACHE"):
         return Path(chosen).absolute()

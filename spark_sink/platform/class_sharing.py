@@ -1,14 +1,13 @@
 """Class data sharing (CDS): Java maps Spark's classes from an archive instead of reading, parsing and verifying them.
 
-A start of Spark loads some 20,000 classes out of 300 jars, which is half of its time. The archive (200 MB, shared in
-memory by all JVMs that map it) is made once: a short run of the sink records which classes it loads, and
-`java -Xshare:dump` makes the archive of them. Java itself refuses one that was made by another Java, or for other jars,
-and then loads the classes as usual: a stale archive costs time, never correctness. `key` only says when to make a new
-one.
+A start of Spark loads about 20,000 classes from 300 jars, half of its time. The archive (200 MB, shared in memory by
+all JVMs that map it) is made once: a short run of the sink records its classes, and `java -Xshare:dump` archives them.
+Java itself refuses an archive of another Java or of other jars, and then loads the classes as usual: a stale archive
+costs time, never correctness. `key` only tells when to make a new one.
 
-    python -m log_shipper.spark_sink.platform.class_sharing     makes the archive where there is none that fits
+    python -m log_shipper.spark_sink.platform.class_sharing     makes the archive if it is missing or stale
 
-Source: JEP 310, JEP 350; the options are HotSpot's, from Java 17 on.
+Source: JEP 310, JEP 350; the options are HotSpot's, since Java 17.
 """
 
 import os
@@ -26,14 +25,14 @@ from log_shipper.spark_sink.platform.cache import cache_directory
 from log_shipper.spark_sink.platform.java import JavaRuntime, NoJava, bundled_java, find_java
 from log_shipper.spark_sink.platform.jvm import spark_home
 
-TRAINING_SECONDS = 300.0  # a run takes some ten on a quiet machine
+TRAINING_SECONDS = 300.0  # a run takes about ten on an idle machine
 MAX_SECONDS = 3 * TRAINING_SECONDS  # a run and two dumps
 TRAIN = (sys.executable, "-m", "log_shipper.spark_sink.platform.class_training")
 _QUIET = ("-Xlog:disable", "-Xlog:all=error:stderr")
 
 
 class SharingFailed(Exception):
-    """Raised where the archive could not be made; the text has the step, and the last output of Java or of the run."""
+    """Raised if the archive could not be made; the text has the step, and the last output of Java or of the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,19 +46,19 @@ class ClassArchive:
         return self.directory / "classes.jsa"
 
     def fits(self, java: JavaRuntime, jars: Iterable[Path]) -> bool:
-        """Return True if the archive was made by this Java for these jars. Looks at file times and sizes only."""
+        """Return True if the archive was made by this Java for these jars. Compares only file times and sizes."""
         made_for = self.directory / "key"
         return self.path.is_file() and made_for.is_file() and made_for.read_text() == key(java, jars)
 
     def options(self, java: JavaRuntime, jars: Iterable[Path], given: str) -> str:
-        """Return the Java options that map the archive; empty where none fits, or where the user's options (`given`)
-        name another one."""
+        """Return the Java options that map the archive; empty if none fits, or if the user's options (`given`) name
+        another one."""
         chosen = "-Xshare" in given or "SharedArchiveFile" in given
-        # Java 21 prints a warning where it leaves the archive out, as for a session with other jars.
+        # Java 21 prints a warning if it ignores the archive, for example in a session with other jars.
         return "" if chosen or not self.fits(java, jars) else f"-XX:SharedArchiveFile={self.path} -Xlog:cds=off"
 
     def make(self, java: JavaRuntime, jars: Iterable[Path], train: Sequence[str] = TRAIN) -> None:
-        """Make the archive. Blocks for up to a minute. Raises SharingFailed, and keeps the existing archive then.
+        """Make the archive. Blocks for up to a minute. Raises SharingFailed, and then keeps the existing archive.
 
         `train`: the command of the training run, which gets a directory as its last argument.
         """
@@ -76,7 +75,7 @@ class ClassArchive:
             (self.directory / "key").write_text(key(java, jars))
 
     def _remove_left_behind(self) -> None:
-        """Remove what a killed training run has left, up to 400 MB."""
+        """Remove files of killed training runs, up to 400 MB each."""
         for scratch in self.directory.glob("training-*"):
             with suppress(FileNotFoundError):  # its run has just removed it
                 if scratch.stat().st_mtime < time.time() - MAX_SECONDS:
@@ -84,7 +83,7 @@ class ClassArchive:
 
 
 def archive_option(java: JavaRuntime, given: str) -> str:
-    """Return the Java option that maps the archive; empty where none fits. `given`: the user's own options."""
+    """Return the Java option that maps the archive; empty if none fits. `given`: the user's options."""
     return _archive().options(java, _jars(), given)
 
 
@@ -93,31 +92,31 @@ def _archive() -> ClassArchive:
 
 
 def _jars() -> tuple[Path, ...]:
-    """Return what the archive is made for: the directory of Spark's jars. Other jars come behind them."""
+    """Return the directory of Spark's jars, for which the archive is made. Other jars follow on the class path."""
     return (spark_home() / "jars",)
 
 
 def class_list(directory: Path) -> Path:
-    """Return where the training run leaves the names of the classes."""
+    """Return the training run's file with the names of the classes."""
     return directory / "classes.list"
 
 
 def class_path_file(directory: Path) -> Path:
-    """Return where the training run leaves Java's class path, as Spark's launcher made it."""
+    """Return the training run's file with Java's class path, made by Spark's launcher."""
     return directory / "class.path"
 
 
 def key(java: JavaRuntime, jars: Iterable[Path]) -> str:
-    """Return what an archive depends on: the Java and the jars, each with size and time of change."""
+    """Return the dependencies of an archive: the Java and the jars, each with size and modification time."""
     bundled = bundled_java()
     return "".join(f"{_stamp(path)}\n" for path in (java.java, *([bundled] if bundled else []), *jars))
 
 
 def _accepted(java: JavaRuntime, class_path: str, directory: Path) -> str:
-    """Return the class path, or all of it but its last entry: the one whose archive Java accepts. Raises SharingFailed.
+    """Return the class path, or all of it except its last entry, if Java accepts that archive. Raises SharingFailed.
 
-    Java 21.0.8 refuses its own archive, with the very class path that it was made with, for one order of Spark's jars
-    and not for others. An archive fits every class path that begins with its own.
+    Java 21.0.8 refuses its own archive, with the same class path, for one order of Spark's jars and not for others. An
+    archive fits every class path that begins with its own.
     """
     no_classes, archive = directory / "none.list", directory / "empty.jsa"
     no_classes.touch()
@@ -159,7 +158,7 @@ def _run(step: str, command: list[str], environment: dict[str, str] | None = Non
 
 
 def main() -> int:
-    """Make the archive where there is none that fits. Without one every start takes longer, which is no failure."""
+    """Make the archive if it is missing or stale. If that fails, starts only take longer, so the exit code is 0."""
     try:
         archive, java = _archive(), find_java()
         if not archive.fits(java, _jars()):

@@ -1,10 +1,10 @@
-"""A short run of the sink that shows Java which classes the sink needs; `class_sharing` makes an archive of them.
+"""A short run of the sink, in which Java records the classes that it loads; `class_sharing` archives them.
 
-    python -m log_shipper.spark_sink.platform.class_training DIRECTORY    leaves the class list and the class path
+    python -m log_shipper.spark_sink.platform.class_training DIRECTORY    writes the class list and the class path
 
-A stream lands two batches in tables below the directory, with repeats and bad records, in the same way as `job` except
-that the records come from memory; then the sink starts once more with these tables. A longer run would not make the
-archive better: a class that is not in it is loaded from its jar.
+A stream lands two batches in tables below the directory, with repeats and bad records, like `job` but with records from
+memory; then the sink starts again with these tables. A longer run is not needed: Java loads missing classes from their
+jars.
 """
 
 import sys
@@ -48,7 +48,7 @@ def main(directory: Path) -> None:
 
 
 def train(spark: SparkSession, config: SinkConfig) -> list[BatchResult]:
-    """Land the records of the topic, then start once more. Returns what landed."""
+    """Land the records of the topic, then start again. Returns the results of the batches."""
     batches: list[BatchResult] = []
     writer = _start(spark, config)
     writer.begin_at({PARTITION: 0})

@@ -1,9 +1,9 @@
-"""Delta's jar, which views need and nothing else does: which release fits the installed Spark, and how Spark gets it.
+"""Delta's jar, which only views need: the release for the installed Spark, and how Spark gets it.
 
-It is fetched once, into the cache. The jar that a user names is taken instead, and under `spark-submit` the one of its
-command line: its JVM runs already.
+It is downloaded once, into the cache. A jar in the user's settings takes precedence; with `spark-submit`, whose JVM is
+already running, the jar must be on its command line.
 
-    python -m log_shipper.spark_sink.platform.delta_jar     fetches it, for a host without a network to copy from here
+    python -m log_shipper.spark_sink.platform.delta_jar     downloads it, for example to copy it to an offline host
 """
 
 import os
@@ -19,13 +19,13 @@ from log_shipper.spark_sink.platform.jars import JarSet, JarsMissing, fetched
 from log_shipper.spark_sink.platform.java import JavaRuntime
 from log_shipper.spark_sink.platform.jvm import java_class
 
-# Spark's minor version -> the release of Delta for it that was tested, by Maven coordinate.
+# Spark's minor version -> Maven coordinate of the tested Delta release.
 RELEASES = {
     "4.0": "io.delta:delta-spark_2.13:4.0.1",
     "4.1": "io.delta:delta-spark_4.1_2.13:4.1.0",
     "4.2": "io.delta:delta-spark_4.2_2.13:4.4.0",
 }
-# What Delta depends on and Spark brings, in another version at times: 90 MB.
+# Dependencies of Delta that Spark already has, sometimes in another version: 90 MB.
 OF_SPARK = (
     "com.fasterxml.jackson.core:*",
     "com.fasterxml.jackson.datatype:*",
@@ -45,13 +45,13 @@ OF_SPARK = (
     "org.xerial.snappy:*",
 )
 EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
-# Spark's launcher puts what this variable names behind Spark's own jars. Those of `spark.jars` would be copied at each
-# start, which takes seconds, and those of `spark.driver.extraClassPath` come in front: no class archive fits then.
+# Spark's launcher appends the jars in this variable to Spark's own. Jars in `spark.jars` would be copied at each start,
+# which takes seconds, and `spark.driver.extraClassPath` comes first on the class path: then no class archive fits.
 BEHIND_SPARK = "SPARK_DIST_CLASSPATH"
 
 
 def package(spark: str = pyspark.__version__) -> str:
-    """Return the coordinate for this version of Spark. Raises JarsMissing where there is none."""
+    """Return the coordinate for this version of Spark. Raises JarsMissing for an unsupported one."""
     minor = ".".join(spark.split(".")[:2])
     if minor not in RELEASES:
         raise JarsMissing(
@@ -68,15 +68,14 @@ def is_named(given: Mapping[str, str]) -> bool:
 
 
 def jar_set(cache: Path | None = None, spark: str = pyspark.__version__) -> JarSet:
-    """Return the jar with what it depends on. Raises JarsMissing where no release fits."""
+    """Return the jar with its dependencies. Raises JarsMissing if no release fits."""
     coordinate = package(spark)
     directory = (cache or cache_directory()) / "delta" / "-".join(coordinate.split(":")[1:])
     return JarSet(directory, (coordinate,), OF_SPARK)
 
 
 def environment(java: JavaRuntime, env: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return the variable by which a JVM that starts has the jar, and fetch it where that was not done. Raises
-    JarsMissing."""
+    """Return the variable that gives a new JVM the jar; download the jar if it is missing. Raises JarsMissing."""
     jars = jar_set()
     jars.fetch(java)
     paths = (env.get(BEHIND_SPARK, ""), *map(str, jars.jars()))
@@ -84,10 +83,10 @@ def environment(java: JavaRuntime, env: Mapping[str, str] = os.environ) -> dict[
 
 
 def check(spark: SparkSession, extension: str = EXTENSION) -> None:
-    """Raise SinkError where Spark does not have the jar, by a class of it."""
+    """Raise SinkError if Spark lacks the jar, tested by one of its classes."""
     try:
         java_class(spark, extension)()
-    except TypeError as error:  # an unknown class is a package to Py4J, and a package cannot be called
+    except TypeError as error:  # Py4J takes an unknown class for a package, which cannot be called
         raise SinkError(
             f"views need Delta's jar, and Spark does not have it: add --packages {package(spark.version)} "
             "(docs/guides/cluster.md)"

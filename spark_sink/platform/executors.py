@@ -1,7 +1,7 @@
-"""The Python of the executors, compared with the driver's before anything is planned.
+"""Compares the executors' Python with the driver's before the first batch is planned.
 
-Rows are read and written by tasks in Python, so an executor needs the sink's packages and the libraries that they
-import, in the driver's versions: another version may read a record in another way. `archive` packs them for a cluster.
+Python tasks read and write rows, so executors need the sink's packages and their libraries in the driver's versions:
+another version may read a record differently. `archive` packs them for a cluster.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from log_shipper.spark_sink.errors import SinkError, root_cause
 from log_shipper.spark_sink.platform.spark_errors import SPARK_ERRORS
 
 OURS = ("log_shipper.config", "log_shipper.runtime", "log_shipper.spark_sink")
-# What tasks import beside Spark's own: module and distribution.
+# Modules that tasks import besides Spark's -> their distributions.
 LIBRARIES = {
     "confluent_kafka": "confluent-kafka",
     "cryptography": "cryptography",
@@ -23,7 +23,7 @@ LIBRARIES = {
     "re2": "google-re2",
     "yaml": "PyYAML",
 }
-UNPACKED = "sink_packages"  # the directory of the archive's packages, in the working directory of a process of Spark
+UNPACKED = "sink_packages"  # the directory of the unpacked archive, in the working directory of a Spark process
 THE_SINK = "the sink's own code"
 _WAY_OUT = (
     "Pack the driver's environment again (python -m log_shipper.spark_sink.platform.archive) and pass it by "
@@ -34,7 +34,7 @@ _WAY_OUT = (
 
 @dataclass(frozen=True, slots=True)
 class PythonReport:
-    """A Python on a machine. `versions`: by distribution, empty where it is missing, or why it cannot be imported."""
+    """A Python on a machine. `versions`: by distribution; empty if it is missing, or why it cannot be imported."""
 
     machine: str
     python: str
@@ -42,8 +42,8 @@ class PythonReport:
 
 
 def check(spark: SparkSession) -> None:
-    """Run a task on each core of the executors, and compare. In a session of one process, where tasks run in the
-    driver's own Python, do nothing. Raises SinkError."""
+    """Run a task on each executor core, and compare. In local mode, where tasks use the driver's Python, do nothing.
+    Raises SinkError."""
     context = spark.sparkContext
     if str(context.master).startswith("local"):
         return
@@ -58,7 +58,7 @@ def check(spark: SparkSession) -> None:
 
 
 def reason(text: str) -> str:
-    """Return why no task ran, of Spark's text."""
+    """Return why no task ran, from Spark's text."""
     if "PYTHON_VERSION_MISMATCH" in text:
         return "its minor version differs from the driver's"
     if "Cannot run program" in text:
@@ -80,10 +80,10 @@ def differences(driver: PythonReport, executors: Iterable[PythonReport]) -> list
     return list(dict.fromkeys(texts))
 
 
-def _difference(name: str, version: str, wanted: str) -> str:
+def _difference(name: str, version: str, expected: str) -> str:
     if not version:
         return f"{name} is missing"
-    return f"{name} differs" if name == THE_SINK else f"{name} is {version} and not {wanted}"
+    return f"{name} differs" if name == THE_SINK else f"{name} is {version} and not {expected}"
 
 
 Fields = tuple[str, str, dict[str, str]]
@@ -92,7 +92,7 @@ Fields = tuple[str, str, dict[str, str]]
 def reporter(ours: Sequence[str], libraries: Mapping[str, str]) -> Callable[[Iterable[int]], Iterator[Fields]]:
     """Return a function for a task, which yields the fields of a PythonReport.
 
-    It is sent whole, as functions within functions are: where it runs, nothing of ours may be installed.
+    As an inner function it is pickled by value: the sink may not be installed where it runs.
     """
     own = THE_SINK
 

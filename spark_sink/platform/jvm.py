@@ -1,5 +1,4 @@
-"""Spark's Java, for what PySpark does not offer. The calls go through Py4J: each is a round trip, and nothing is
-typed."""
+"""Access to Spark's JVM beyond PySpark. Calls go through Py4J: each is a round trip, and untyped."""
 
 import gc
 import subprocess
@@ -27,16 +26,16 @@ def jvm(spark: SparkSession) -> Any:
 
 
 def java_class(spark: SparkSession, name: str) -> Any:
-    """Return the Java class of this qualified name, by one round trip. One that does not exist fails at its first use.
+    """Return the Java class of this qualified name, in one round trip. A missing class fails at its first use.
 
-    Written as `jvm(spark).org.apache...` every part of the name is a round trip, and Java looks for each package on the
-    way as a class, in all jars: that was a tenth of what a small batch cost.
+    In `jvm(spark).org.apache...` each part of the name is a round trip, and Java searches all jars for each package as
+    a class: that took a tenth of the time of a small batch.
     """
     return getattr(jvm(spark), name)
 
 
 def start_java(settings: Mapping[str, str]) -> Any:
-    """Start a JVM without a session, and return the root of its packages; to be ended by `end_java`. Takes a second or
+    """Start a JVM without a session, and return the root of its packages; end it with `end_java`. Takes a second or
     two."""
     forget_ended_java()
     SparkContext._ensure_initialized(conf=SparkConf(loadDefaults=False).setAll(list(settings.items())))
@@ -44,50 +43,50 @@ def start_java(settings: Mapping[str, str]) -> Any:
 
 
 def end_java() -> None:
-    """End the JVM that this process has started, and wait for its end: what outlives the sink would be killed by its
-    service manager. Waits END_SECONDS at most."""
+    """End the JVM that this process has started, and wait for it, at most END_SECONDS: otherwise the service manager
+    would kill it."""
     gateway = SparkContext._gateway
     if gateway is None or gateway.proc is None:  # set by launch_gateway; spark-submit's JVM ends after this process
         return
     gateway.shutdown()
     java: subprocess.Popen[bytes] = gateway.proc
     assert java.stdin is not None
-    java.stdin.close()  # on which it ends
+    java.stdin.close()  # ends the JVM
     try:
         java.wait(END_SECONDS)
     except subprocess.TimeoutExpired:
         java.kill()
         java.wait()
-    SparkContext._gateway = None  # but not `_jvm`: without it PySpark's errors have no text any more
+    SparkContext._gateway = None  # `_jvm` stays: without it PySpark's errors have no text
 
 
 def forget_ended_java() -> None:
-    """Let a session start a JVM of its own after `end_java`."""
+    """Let the next session start a new JVM after `end_java`."""
     if SparkContext._gateway is None:
         SparkContext._jvm = None
 
 
 class Garbage:
-    """Releases the Java objects that Python does not use any more.
+    """Releases Java objects that Python no longer uses.
 
-    A Py4J object that was called is a reference cycle with its methods, so only Python's garbage collector frees it,
-    and with much in memory that runs rarely. Until then Java keeps the object behind it: some 350 of every batch, its
-    plans among them.
+    A Py4J object that was called forms a reference cycle with its methods, so only Python's garbage collector frees it,
+    and with many objects in memory that runs rarely. Until then Java keeps the object: about 350 per batch, including
+    query plans.
     """
 
-    _SHARE = 0.02  # of the time, at most
+    _SHARE = 0.02  # maximum share of the time
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
         self._next = now()
 
     def keep(self) -> None:
-        """Exclude all objects that exist now from later collections."""
+        """Exclude all existing objects from later collections."""
         gc.collect()
         gc.freeze()
 
     def collect(self) -> None:
-        """Collect, unless that would take more than 2 % of the time. To be called after each batch."""
+        """Collect, unless that would take more than 2 % of the time. Call it after each batch."""
         if (began := self._now()) < self._next:
             return
         gc.collect()

@@ -1,4 +1,4 @@
-"""What Spark's tasks do for the sink, asked of Spark's status tracker: a job that is under way may only take long."""
+"""The running tasks of the sink, from Spark's status tracker, to tell a long job from a hanging one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,27 +8,26 @@ from pyspark.sql import SparkSession
 
 @dataclass(frozen=True, slots=True)
 class StageTasks:
-    """The tasks of a stage of Spark: how many run, and how many have ended, well or not."""
+    """The numbers of running and of ended (completed or failed) tasks of a Spark stage."""
 
     active: int
     ended: int
 
 
 class RunningTasks:
-    """Asks for the jobs of the sink itself, those of the start and of the query that lands; the views have others. Each
-    question is some round trips to Java."""
+    """Reads the jobs of the start and of the query that lands lines, not those of views. Each read takes several round
+    trips to Java."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._tracker = spark.sparkContext.statusTracker()
-        self._groups: tuple[str | None, ...] = (None,)  # what a thread starts that is not of a query
+        self._groups: tuple[str | None, ...] = (None,)  # jobs outside of queries have no group
 
     def include(self, run: str) -> None:
-        """Count the jobs of this query, too, by the id of its run, which Spark takes for the name of their group."""
+        """Include the jobs of this query. `run`: its run id, which is Spark's job group."""
         self._groups = (*self._groups, run)
 
     def read_stages(self) -> Mapping[int, StageTasks]:
-        """Return the stages of the jobs that run now, by id. Raises Spark's errors, and those of the connection to
-        Java."""
+        """Return the stages of the running jobs, by id. Raises Spark's errors, and those of the connection to Java."""
         active = set(self._tracker.getActiveJobsIds())
         own = {job for group in self._groups for job in self._tracker.getJobIdsForGroup(group)} if active else set()
         jobs = [self._tracker.getJobInfo(job) for job in sorted(active & own)]

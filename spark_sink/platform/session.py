@@ -1,4 +1,4 @@
-"""The Spark session: this process's own small one, or the one that `spark-submit` has prepared."""
+"""The Spark session: a small one in this process, or the one of `spark-submit`."""
 
 import logging
 import os
@@ -22,45 +22,45 @@ from log_shipper.spark_sink.platform.java import find_java
 from log_shipper.spark_sink.platform.jvm import end_java, forget_ended_java, start_java
 from log_shipper.spark_sink.platform.secret_settings import passed_by_file, secrets_of
 
-# The job cannot do without these, wherever it runs.
+# Required by the job in every session.
 NEEDED = {
-    # The listener wants the last one only.
+    # The listener needs only the last one.
     "spark.sql.streaming.numRecentProgressUpdates": "2",
 }
-# Views cannot do without these.
+# Required by views.
 FOR_VIEWS = {
     "spark.sql.extensions": delta_jar.EXTENSION,
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-    # `date` is the day in UTC, and a time without a zone is UTC, whatever the machine's zone is.
+    # `date` is the day in UTC, and a time without a zone is UTC, regardless of the machine's zone.
     "spark.sql.session.timeZone": "UTC",
-    # RFC 8259 lets an object repeat a key, and some programs do: the last one counts, instead of no JSON at all.
+    # RFC 8259 lets an object repeat a key, and some programs do so: the last one counts, instead of an error.
     "spark.sql.variant.allowDuplicateKeys": "true",
-    # Few messages are equal: Spark would begin a dictionary of them for every file that it writes, and give it up.
+    # Few messages are equal: in every file, Spark would start a dictionary and then give it up.
     "spark.hadoop.parquet.enable.dictionary#message": "false",
     "spark.hadoop.parquet.enable.dictionary#doc": "false",
-    # As the sink writes its own files: with Spark's default, snappy, they are twice as large.
+    # Like the sink's own files: with Spark's default, snappy, they are twice as large.
     "spark.sql.parquet.compression.codec": "zstd",
-    # Spark's own form of times, INT96, is nanoseconds to deltalake, which end in 1677 and 2262: a file of a view that
-    # `maintain` rewrites would have other times then.
+    # deltalake reads Spark's INT96 times as nanoseconds, which only reach from 1677 to 2262: `maintain` would change
+    # other times when it rewrites a view's file.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-    # By which Delta reads a table's log; its own 50 are for a cluster.
+    # For reading a table's log; Delta's default of 50 is for a cluster.
     "spark.databricks.delta.snapshotPartitions": "2",
 }
 
-# Java plans batches, and no row passes through it but those of views: with a young generation of this size it takes 480
-# MB instead of 720, and no more CPU.
+# Java only plans batches and handles the rows of views: with a young generation of this size it takes 480 MB instead of
+# 720, without more CPU.
 YOUNG = "-Xmn64m"
-# The C library keeps what Java's compilers and the codecs have freed: after some minutes 80 MB and more. The interval
-# is in milliseconds; a Java that does not know the option ignores it, because Spark asks for that.
+# The C library keeps memory that Java's compilers and the codecs have freed: after some minutes 80 MB and more. The
+# interval is in milliseconds; older Java versions ignore the option, because Spark requests that.
 TRIM = "-XX:TrimNativeHeapInterval=60000"
 
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 EXECUTOR_PATH = "spark.executorEnv.PYTHONPATH"
 
-# PySpark logs each error of a query there, too, as JSON with a traceback on stderr: the sink reports the error itself.
+# PySpark also logs each query error here, as JSON with a traceback on stderr; the sink reports the error itself.
 ERRORS_OF_QUERIES = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 
-# Lists, to which the user adds, with the separator of their entries.
+# List settings, to which the user's entries are added, with their separators.
 LISTS = {
     "spark.sql.extensions": ",",
     EXECUTOR_PATH: os.pathsep,
@@ -74,15 +74,15 @@ def is_submitted(env: Mapping[str, str] = os.environ) -> bool:
 
 
 def collector_option(given: str, env: Mapping[str, str] = os.environ) -> str:
-    """Return the option for the parallel collector, which takes a tenth less CPU than Java's own choice: throughput
-    counts here, not pauses. Java does not start with two collectors, so it is empty where `given`, the user's Java
-    options, or the environment names one."""
+    """Return the option for the parallel collector, which takes a tenth less CPU than Java's default: throughput
+    matters here, not pauses. Empty if the user's Java options (`given`) or the environment name a collector: Java does
+    not start with two."""
     named = (env.get(name, "") for name in ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"))
     return "" if re.search(r"-XX:\+Use\w+GC\b", " ".join((given, *named))) else "-XX:+UseParallelGC"
 
 
 def local_options(cores: int, given: str, archive: str = "", text: bool = True) -> dict[str, str]:
-    """Return options for a session of one process: Spark's defaults are for a cluster, and cost seconds a batch here.
+    """Return options for local mode: Spark's defaults are for a cluster, and cost seconds per batch here.
 
     `given`: the user's Java options; `archive`: the Java option that names the class archive; `text`: Spark logs text,
     not JSON.
@@ -97,19 +97,19 @@ def local_options(cores: int, given: str, archive: str = "", text: bool = True) 
         f"-Dspark_sink.log={'text' if text else 'json'}",
     )
     return {
-        # As many tasks as Java sees processors, which knows the limit of a container or a service. Python does not.
+        # One task per processor that Java sees: unlike Python, it knows the limit of a container or service.
         "spark.master": "local[*]",
-        # After a full collection 130 MB are in use; the rest is for views, whose rows do pass through Java.
+        # After a full collection 130 MB are in use; the rest is for the rows of views.
         "spark.driver.memory": "896m",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
-        # Else the queries of the views could take all cores while lines are landed: now their pool gets half of them.
+        # Otherwise the views' queries could take all cores while lines land; so their pool gets half of them.
         "spark.scheduler.mode": "FAIR",
-        # Nothing is kept in a catalog, but Spark makes its directory where the process was started.
+        # The catalog is not used, but Spark would create its directory in the working directory.
         "spark.sql.warehouse.dir": str(cache_directory() / "warehouse"),
         "spark.sql.shuffle.partitions": str(cores),
         "spark.ui.enabled": "false",
-        # Spark keeps what the UI would show even without it: a thousand of each, in a hundred megabytes.
+        # Spark keeps the UI's data even without the UI: by default a thousand of each, in a hundred megabytes.
         "spark.ui.retainedJobs": "10",
         "spark.ui.retainedStages": "10",
         "spark.ui.retainedTasks": "1000",
@@ -120,8 +120,8 @@ def local_options(cores: int, given: str, archive: str = "", text: bool = True) 
 
 
 def settings(config: SinkConfig, own: bool, cores: int, archive: str = "", text: bool = True) -> dict[str, str]:
-    """Return all options of the session. Later ones win: those of a small session (`own`), those that the job needs,
-    the user's. The entries of LISTS are added up."""
+    """Return all options of the session. Later ones win: those for local mode (`own`), the required ones, the user's.
+    The entries of LISTS are concatenated."""
     users = config.spark_conf
     if own:
         place = local_options(cores, users.get(JAVA_OPTIONS, ""), archive, text)
@@ -133,24 +133,24 @@ def settings(config: SinkConfig, own: bool, cores: int, archive: str = "", text:
 
 
 def python_environment(env: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return the variables by which tasks run in this Python, and find the sink where it was not installed."""
+    """Return the variables that make tasks use this Python, and find the sink even if it is not installed."""
     paths = (str(Path(log_shipper.__file__).parents[1]), env.get("PYTHONPATH", ""))
     return {"PYSPARK_PYTHON": sys.executable, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
 
 
 def executor_path() -> str:
-    """Return the PYTHONPATH of Python on a cluster. Executors have the packages of the archive in their working
-    directory; the source of the query, which Spark starts beside the driver, has them where the driver has them."""
+    """Return the PYTHONPATH on a cluster. Executors have the archive's packages in their working directory; the query's
+    source, which Spark starts on the driver's machine, uses the driver's packages."""
     specs = [find_spec(name) for name in ("log_shipper", *LIBRARIES)]
     own = [str(Path(spec.origin).parents[1]) for spec in specs if spec is not None and spec.origin is not None]
     return os.pathsep.join(dict.fromkeys((UNPACKED, *own)))
 
 
 def open_session(config: SinkConfig, text: bool = True) -> SparkSession:
-    """Start Spark, or take the session of spark-submit. Blocks some seconds while the JVM starts. With `text` Spark
-    logs text, else JSON.
+    """Start Spark, or use the session of spark-submit. Blocks some seconds while the JVM starts. With `text` Spark logs
+    text, else JSON.
 
-    Raises NoJava; JarsMissing where views are configured, and Delta's jar cannot be had.
+    Raises NoJava; JarsMissing if views need Delta's jar and it cannot be downloaded.
     """
     for name in ERRORS_OF_QUERIES:
         logging.getLogger(name).disabled = True
@@ -161,10 +161,10 @@ def open_session(config: SinkConfig, text: bool = True) -> SparkSession:
         if config.views and not delta_jar.is_named(config.spark_conf):
             os.environ.update(delta_jar.environment(java))
         archive = archive_option(java, config.spark_conf.get(JAVA_OPTIONS, ""))
-    wanted = settings(config, own, os.cpu_count() or 1, archive, text)
-    secrets = secrets_of(wanted) if own else {}
+    options = settings(config, own, os.cpu_count() or 1, archive, text)
+    secrets = secrets_of(options) if own else {}
     builder = SparkSession.builder
-    for key, value in wanted.items():
+    for key, value in options.items():
         if key not in secrets:
             builder = builder.config(key, value)
     forget_ended_java()
@@ -173,7 +173,7 @@ def open_session(config: SinkConfig, text: bool = True) -> SparkSession:
 
 
 def close_session(spark: SparkSession) -> None:
-    """Stop Spark, and its JVM where this process has started it."""
+    """Stop Spark, and its JVM if this process has started it."""
     spark.stop()
     end_java()
 

@@ -1,7 +1,7 @@
-"""What a call into Spark raises. Apart from `errors`, because commands without Spark do not import it."""
+"""The exceptions of calls into Spark. Not in `errors`, because commands without Spark must not import PySpark."""
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # py4j ships no types
 from pyspark.errors import PySparkException
 
-# The first for errors that PySpark knows, the second for all others.
+# PySparkException for errors that PySpark translates, Py4JError for all others.
 SPARK_ERRORS = (PySparkException, Py4JError)

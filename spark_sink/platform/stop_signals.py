@@ -1,4 +1,4 @@
-"""SIGTERM and SIGINT: the first asks the job to stop, the next one ends the process."""
+"""Handles SIGTERM and SIGINT: the first signal stops the job, the next one ends the process."""
 
 import signal
 import threading
@@ -11,8 +11,8 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 @contextmanager
 def stop_signals(stopping: threading.Event) -> Iterator[None]:
-    """Set the event on the first signal. To be entered in the main thread, after the session was started: Spark
-    installs a handler of SIGINT."""
+    """Set the event on the first signal. Use it in the main thread, after the start of the session: Spark installs its
+    own handler of SIGINT."""
 
     def on_signal(number: int, frame: FrameType | None) -> None:
         stopping.set()

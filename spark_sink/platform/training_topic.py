@@ -1,4 +1,4 @@
-"""A topic in memory for the training run: its broker, as the planner asks it, and the reader of its records."""
+"""A topic in memory for the training run: the planner's broker and the reader of its records."""
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -25,16 +25,16 @@ VALUES = [*map(line, range(4)), b"no JSON", *map(line, range(2, 6)), b"no JSON"]
 
 @dataclass(frozen=True, slots=True)
 class TrainingTopic:
-    """Can be pickled, as it has no state. Nothing of it blocks."""
+    """Can be pickled, because it has no state. No method blocks."""
 
     @property
     def lost(self) -> Sequence[LostRange]:
         return ()
 
-    def read(self, wanted: OffsetRange) -> Iterator[KafkaRecords]:
-        offsets = range(wanted.start, wanted.end)
-        values, nothing = VALUES[wanted.start : wanted.end], [None] * len(offsets)
-        yield KafkaRecords(*wanted.place, offsets, [NOON] * len(offsets), nothing, values, nothing)
+    def read(self, offsets: OffsetRange) -> Iterator[KafkaRecords]:
+        numbers = range(offsets.start, offsets.end)
+        values, nothing = VALUES[offsets.start : offsets.end], [None] * len(numbers)
+        yield KafkaRecords(*offsets.place, numbers, [NOON] * len(numbers), nothing, values, nothing)
 
     def topic_names(self) -> set[str]:
         return {TOPIC}

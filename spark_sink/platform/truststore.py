@@ -1,11 +1,11 @@
-"""The machine's certificate authorities in a form that Java reads.
+"""The machine's certificate authorities in Java's format.
 
-The runtime of the wheel trusts a list of its own. A machine behind a proxy that opens TLS trusts one authority more,
-which is in the system's bundle: pip reads that, so Java has to as well, or the jars cannot be fetched.
+The runtime of the wheel trusts its own list. A machine behind a proxy that intercepts TLS also trusts the proxy's
+authority, which is in the system's bundle: pip reads that, so Java must too, or the jars cannot be downloaded.
 
-The format is Java's "JKS", of which only trusted certificates are needed (sun.security.provider.JavaKeyStore): magic,
-version 2, count; for each its kind (2), alias, time in ms, "X.509", length, DER; at the end SHA-1 over the password in
-UTF-16, the words "Mighty Aphrodite" and all that came before.
+The format is Java's "JKS", with trusted certificates only (sun.security.provider.JavaKeyStore): magic, version 2,
+count; for each its kind (2), alias, time in ms, "X.509", length, DER; at the end SHA-1 over the password in UTF-16, the
+words "Mighty Aphrodite" and all preceding bytes.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ ONE_CERTIFICATE = re.compile("-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE
 
 
 def system_bundle(env: Mapping[str, str] = os.environ) -> Path | None:
-    """Return the PEM file that Python and pip trust on this machine; None where they bring their own."""
+    """Return the PEM file that Python and pip trust on this machine; None if they bring their own."""
     candidates = (env.get("SSL_CERT_FILE"), DEBIAN_BUNDLE, ssl.get_default_verify_paths().cafile)
     return next((Path(path) for path in candidates if path and Path(path).is_file()), None)
 

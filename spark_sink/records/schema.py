@@ -1,7 +1,7 @@
-"""The columns of the two kinds of table, and the path in a record of each.
+"""The columns of the two kinds of table, and their paths in a record.
 
-What people filter and sort by has a typed column; everything else stays in `doc` and is read as
-`variant_get(doc, '$.kubernetes.pod', 'string')`, so that a new field in the records needs no change of the table.
+Fields for filters and sorting have typed columns; all others stay in `doc` and are read as
+`variant_get(doc, '$.kubernetes.pod', 'string')`, so that new fields in records do not change the table.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ Kind = Literal["timestamp", "string", "bigint", "array<string>", "object"]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column as Spark SQL writes it."""
+    """A column in the syntax of Spark SQL."""
 
     name: str
     type: str
@@ -21,14 +21,14 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class TypedField:
-    """The path in the record of a typed column, names joined by dots, and the kind that its value must have."""
+    """The dotted path in the record of a typed column, and the required kind of its value."""
 
     column: str
     path: str
     kind: Kind
 
 
-# The contract with the writer of the topic (Elastic Common Schema). Only the time is required.
+# The contract with the producer of the topic (Elastic Common Schema). Only the time is required.
 TIME = TypedField("ts", "@timestamp", "timestamp")
 FIELDS = (
     TIME,
@@ -42,7 +42,7 @@ FIELDS = (
     TypedField("tags", "tags", "array<string>"),
     TypedField("fields", "fields", "object"),
 )
-# Where one of these is not an object, nothing lies below it, and that must not pass for a field that is absent.
+# If one of these is not an object, the fields below it must not count as absent.
 PARENTS = (("host", ("host",)), ("log", ("offset", "length", "path", "file_id")), ("log.file", ("path", "file_id")))
 
 POSITION = (
@@ -68,10 +68,10 @@ LINES = (
     *POSITION,
 )
 
-# What Spark's Kafka source gives with includeHeaders; NULL for a record without any.
+# The type of Spark's Kafka source with includeHeaders; NULL for a record without headers.
 HEADERS_TYPE = "ARRAY<STRUCT<key:STRING,value:BINARY>>"
-# A range of offsets that Kafka had deleted before they were read is a row, too: it has no key, no value and no time of
-# Kafka's, `kafka_offset` is its first offset and `last_offset` its last.
+# A range of lost offsets is a row, too, without key, value and Kafka timestamp: `kafka_offset` is its first offset,
+# `last_offset` its last.
 BAD_RECORDS = (
     Column("reason", "STRING", "The reason why the record is not in the table of lines"),
     *POSITION,

@@ -1,6 +1,6 @@
 """The command `spark-sink`, also `python -m log_shipper.spark_sink`.
 
-Exit codes: 0 the command is done, or a signal stopped it; 1 the configuration is wrong, or the job could not continue
+Exit codes: 0 the command is complete, or a signal stopped it; 1 the configuration is wrong, or the job cannot continue
 (the last line on stderr has the reason); 2 the command line is wrong; 130 interrupted from the keyboard.
 """
 
@@ -18,7 +18,7 @@ from log_shipper.spark_sink import commands
 from log_shipper.spark_sink.search.arguments import add_parser as add_search
 from log_shipper.spark_sink.search.arguments import add_ui_parser as add_ui
 
-INTERRUPTED = 130  # as a shell reports it
+INTERRUPTED = 130  # like a shell: 128 + SIGINT
 DEFAULT = Path("sink.yml")
 PROJECT = "kafka-log-shipper"
 Command = Callable[[argparse.Namespace], int]
@@ -31,17 +31,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.files = [DEFAULT]
     try:
         code = int(options.command(options))
-        sys.stdout.flush()  # here, where a reader that has closed the pipe is not an error
+        sys.stdout.flush()  # here, where a closed pipe is not an error
         return code
     except ConfigError as error:
-        report(str(error), sys.stderr)  # without a configuration it is not known how to log
+        report(str(error), sys.stderr)  # the log cannot be set up without a configuration
         return 1
     except BrokenPipeError:
-        # The reader of the output has seen enough. Python flushes standard output once more at its exit: into nothing.
+        # The reader of the output has closed the pipe. Python's flush at exit must not fail.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
-        # Before the sink listens for signals, and in the other commands: what was not committed was not done.
+        # Before the sink handles signals, and in other commands. Uncommitted work has no effect.
         print("interrupted", file=sys.stderr)  # noqa: T201
         return INTERRUPTED
 
@@ -143,7 +143,7 @@ def _reason(text: str) -> str:
 
 
 def _rewritten(arguments: Sequence[str]) -> list[str]:
-    """Return the arguments, `help COMMAND` as `COMMAND --help`."""
+    """Return the arguments, with `help COMMAND` changed to `COMMAND --help`."""
     return [*arguments[1:], "--help"] if arguments[:1] == ["help"] else [*arguments]
 
 

@@ -1,7 +1,7 @@
-"""`spark-sink test output`: whether the sink reaches everything that it reads and writes, step by step.
+"""`spark-sink test output`: checks step by step that the sink can access everything that it reads and writes.
 
-It starts no Spark. On an object store it writes a small table beside the sink's own and deletes it, as each start of
-the sink does; elsewhere it changes nothing.
+It does not start Spark. On an object store it writes and deletes a temporary table, like each start of the sink;
+otherwise it changes nothing.
 """
 
 import os
@@ -23,11 +23,11 @@ from log_shipper.spark_sink.storage.locations import Location, location_of
 from log_shipper.spark_sink.storage.tables import Table
 from log_shipper.spark_sink.storage.writable import check_writable
 
-Step = Callable[[], str]  # returns a note, and raises what is wrong
+Step = Callable[[], str]  # returns a note, and raises an error
 
 
 def run(config: SinkConfig, out: TextIO = sys.stdout) -> int:
-    """Print each step with its outcome. Returns the exit code: 1 where one has failed."""
+    """Print each step with its result. Returns the exit code: 1 if one has failed."""
     failed = 0
     for name, step in steps(config):
         out.write(f"{name}... ")
@@ -43,7 +43,7 @@ def run(config: SinkConfig, out: TextIO = sys.stdout) -> int:
 
 
 def steps(config: SinkConfig) -> list[tuple[str, Step]]:
-    """Return the steps in order, with their names. One may block for PATIENCE seconds."""
+    """Return the steps in order, with their names. A step may block for PATIENCE seconds."""
     tables = {"dead_letter.path": config.dead_letter_path, "state.path": config.state_path}
     if not config.has_template:
         tables = {"table.path": config.table.path} | tables
@@ -82,7 +82,7 @@ def _table(place: Location) -> str:
 
 
 def _directory(place: Location) -> str:
-    """Look whether a directory of this machine can be written to, or made."""
+    """Check that a local directory is writable, or can be created."""
     if (directory := place.directory) is None:
         return ""
     existing = next(parent for parent in (directory.absolute(), *directory.absolute().parents) if parent.exists())

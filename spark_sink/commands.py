@@ -1,7 +1,6 @@
 """The commands of `spark-sink`: each loads the configuration and calls the module that does the work.
 
-Modules that need pyspark are imported late: a mistake in the configuration is reported at once, and also where pyspark
-is not installed.
+Modules that need pyspark are imported late: so a wrong configuration is reported at once, even without pyspark.
 """
 
 import argparse
@@ -63,7 +62,7 @@ def status(options: argparse.Namespace) -> int:
 
 
 def search(options: argparse.Namespace) -> int:
-    """Find lines. Its exit codes are those of grep: 2 after an error."""
+    """Find lines. Exit codes like grep: 2 after an error."""
     if missing := _missing_for_search():
         print(missing, file=sys.stderr)  # noqa: T201
         return 2
@@ -88,7 +87,7 @@ def ui(options: argparse.Namespace) -> int:
         logger.error(str(error))
         return 1
     logging.shutdown()
-    os._exit(code)  # threads may still read, within Arrow or DuckDB, where the end of the interpreter aborts
+    os._exit(code)  # threads may still read in Arrow or DuckDB, which abort when the interpreter ends
 
 
 def _missing_for_search() -> str:
@@ -153,12 +152,12 @@ def print_schema(_: argparse.Namespace) -> int:
 
 
 def _exported(options: argparse.Namespace) -> str:
-    """Return the configuration in effect as YAML, secrets masked."""
+    """Return the effective configuration as YAML, with masked secrets."""
     return export(options.files, SinkConfig, options.overrides)
 
 
 def _parsed(config: SinkConfig) -> Examination:
-    """Let Spark parse the SQL of the views. That takes a second or two, and is done only where there are views."""
+    """Let Spark parse the SQL of the views, if there are any. Takes a second or two."""
     if not config.views:
         return Examination()
     if importlib.util.find_spec("pyspark") is None:

@@ -1,10 +1,10 @@
-"""The errors that end the sink, with messages for the person who reads the last line.
+"""The errors that end the sink. Their message is the last line of the log.
 
-    SinkError           the job cannot continue; the message has what happened and what to do
+    SinkError           the job cannot continue; the message says what happened and what to do
     └── Refused         it could continue, but would lose rows or land them twice
 
-Spark reports everything as one kind of exception with a long text. It is translated once, here, by a table; what
-Kafka's client reports is in `kafka.failures`.
+Spark reports all errors as one kind of exception with a long text, which is translated once, here, by a table. Errors
+of the Kafka client are translated in `kafka.failures`.
 """
 
 import re
@@ -21,14 +21,13 @@ class SinkError(Exception):
 
 
 class Refused(SinkError):
-    """To continue would lose rows or land them twice."""
+    """Raised if continuing would lose rows or land them twice."""
 
 
-# An error of ours in a batch comes back as Spark's text, with Python's trace in it: the message is on the line of its
-# class.
+# Spark returns our own error in a batch as text with Python's traceback: the message is on the line of its class.
 OURS = re.compile(r"^log_shipper\.spark_sink\.errors\.(?:SinkError|Refused): (.+)$", re.MULTILINE)
 
-# What Spark's text contains -> what it means. The first match counts, so the specific ones come first.
+# A pattern of Spark's text -> its meaning. The first match counts, so specific patterns come first.
 MEANINGS: tuple[tuple[str, str], ...] = (
     (r"AccessControlException|Permission denied|Mkdirs failed|mkdir of|AccessDenied", "no permission to write"),
     (r"No space left on device", "the disk is full"),
@@ -66,22 +65,22 @@ MEANINGS: tuple[tuple[str, str], ...] = (
 
 
 def in_one_line(text: str) -> str:
-    """Return a text that quotes an error of deltalake's without the lines and the colours that these have where one has
-    a cause: with the first line alone, no one knows what happened."""
+    """Return the text in one line. deltalake's errors with a cause have several lines and colours, and the first line
+    alone does not say what happened."""
     if not _CAUSE.search(text):
         return text
     return re.sub(r"\s*\n\s*", " ", re.sub(r"\s+(?=\.|$)", "", _CAUSE.sub(": ", text)))
 
 
-def enumerated(names: Iterable[str], most: int = 5) -> str:
+def enumerated(names: Iterable[str], max_shown: int = 5) -> str:
     """Return names for a message: "a, b and 7 more"."""
     known = list(names)
-    return ", ".join(known[:most]) + (f" and {len(known) - most} more" if len(known) > most else "")
+    return ", ".join(known[:max_shown]) + (f" and {len(known) - max_shown} more" if len(known) > max_shown else "")
 
 
 def translate(text: str, doing: str) -> SinkError:
-    """Return an error with `doing` ("writing to /data/logs"), the meaning of Spark's text and its root cause; where the
-    text has an error of ours, with that one's message alone."""
+    """Return an error with `doing` ("writing to /data/logs"), the meaning of Spark's text and its root cause; if the
+    text contains an error of ours, only with that error's message."""
     if ours := OURS.findall(text):
         parts = [ours[-1]]
     else:

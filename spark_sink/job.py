@@ -1,4 +1,4 @@
-"""The sink's composition root: which part gets which, from the configuration to the running query.
+"""The sink's composition root, from the configuration to the running query.
 
     kafka.planning ─► landing.batch_handler ─► landing.batch_writer ─┬► the tables of lines ─► views
      (where a batch ends)                              │  ▲          ├► the dead-letter table
@@ -58,23 +58,22 @@ from log_shipper.spark_sink.views.views import Views
 
 logger = logging.getLogger(__name__)
 
-POLL_SECONDS = 0.2  # between two looks at the stop signal
+POLL_SECONDS = 0.2  # between two checks of the stop signal
 TOPIC_SECONDS = 2.0
-# After the batch's last append Spark still writes its commit. That may be interrupted (the batch is then run again at
-# the next start, and recognised as landed), so waiting is only a courtesy. The same goes for the last progress event.
+# After the batch's last append Spark still writes `commits/N`. If that is interrupted, the next start retries the batch
+# and recognises it as landed, so waiting is optional. The same holds for the last progress event.
 COMMIT_SECONDS = 5.0
 
 
 def run(config: SinkConfig, program: Program) -> int:
-    """Run the sink until a signal, or until the end that `stop` names. Returns the exit code: 1 where a view has
-    failed.
+    """Run the sink until a signal, or until the end in `stop`. Returns the exit code: 1 if a view has failed.
 
     Raises SinkError.
     """
     stopping = threading.Event()
     doing = f"landing {topics.describe(config.kafka)} in {config.table.path}"
     try:
-        # After the session, which takes SIGINT for itself.
+        # After the session, which installs its own handler of SIGINT.
         with sink_session(config) as spark, stop_signals(stopping):
             return Job(spark, config, stopping, program).run()
     except (Py4JNetworkError, ConnectionError) as error:
@@ -137,9 +136,9 @@ class Job:
         return MonitorServer(monitored, http.host, http.port)
 
     def _deleted_topics(self, admin: Admin) -> DeletedTopics:
-        """Return what was planned of topics that have been deleted since. Raises Refused where it may not be lost."""
+        """Return the planned offsets of topics deleted since. Raises Refused if `lost_offsets` is `fail`."""
         state = Table(location_of(self._config, self._config.state_path))
-        # Only the ends are wanted, no file.
+        # Loads only the ends, and no files.
         deleted = deleted_topics.find(
             self._checkpoint, admin.topic_names, lambda: marks.load(state.snapshot(), math.inf).ends
         )
@@ -147,7 +146,7 @@ class Job:
         return deleted
 
     def _await_topics(self, admin: Admin, deleted: Collection[str]) -> bool:
-        """Return True when all topics exist but those that were deleted, False at a stop before that."""
+        """Wait until all topics except the deleted ones exist. Returns False at a stop before that."""
 
         def missing() -> list[str]:
             names = topics.missing(self._config.kafka, admin, deleted)
@@ -158,7 +157,7 @@ class Job:
         return topics.wait_for(missing, logger.info, self._pause)
 
     def _pause(self) -> bool:
-        self._progress.metrics.alive()  # it waits; it is not stalled
+        self._progress.metrics.alive()  # waiting is not stalling
         self._service.report_waiting()
         return self._stopping.wait(TOPIC_SECONDS)
 
@@ -178,7 +177,7 @@ class Job:
         writer = started.writer
         limits = bounds.resolve(self._config, admin, partitions)
         if limits is not None:
-            limits = replace(limits, ends={**limits.ends, **deleted.ends})  # what is lost is recorded in any case
+            limits = replace(limits, ends={**limits.ends, **deleted.ends})  # lost offsets are recorded in any case
         self._begin(admin, kafka.earliest, started)
         for note in limits.notes if limits else ():
             logger.info(note)
@@ -197,7 +196,7 @@ class Job:
         progressed()
         self._catch_up(admin, deleted, batches, limits)
         if limits and limits.reached(writer.marks.ends, admin.earliest(partitions)):
-            batches.ended.set()  # no record will come, so no batch would notice that the end is reached
+            batches.ended.set()  # without new records there is no batch to detect that the end is reached
         writer.garbage.keep()
         ends = None if limits is None else limits.ends
         planned = planning.resume(self._planned(writer), writer.marks.ends, partitions)
@@ -205,15 +204,15 @@ class Job:
         group.close()
 
     def _latest(self, admin: Admin, ends: Offsets) -> Offsets:
-        """Return where Kafka ends now, for the lag; where the batch ended, if Kafka does not answer."""
+        """Return Kafka's current ends, for the lag; the ends of the batch if Kafka is not responding."""
         try:
             return admin.latest(list(ends))
         except SinkError:
             return ends
 
     def _begin(self, admin: Admin, partitions: Offsets, started: StartResult) -> None:
-        """Save where a new checkpoint begins, and a topic that is new to one that resumes. `partitions`: with the first
-        offset of each."""
+        """Save the start offsets of a new checkpoint, or of topics that are new to an existing one. `partitions`: with
+        Kafka's first offsets."""
         planned, writer = self._checkpoint.last_planned(), started.writer
         if planned == NO_BATCH:
             config = replace(self._config, start="table") if started.continues else self._config
@@ -223,17 +222,17 @@ class Job:
             writer.begin_at(starts.offsets)
             return
         new = planning.begin_new_topics(partitions, writer.marks.ends, self._checkpoint.ends(planned))
-        if any(new.values()):  # else they begin at 0, as what has no end in the marks does
+        if any(new.values()):  # 0 is the default without an end in the marks
             logger.info(f"{describe_partitions(new.keys())}: new; reading from the first record")
             writer.begin_at(new)
 
     def _planned(self, writer: BatchWriter) -> Offsets:
-        """Return where the last batch that was planned ends."""
+        """Return the ends of the last planned batch."""
         planned = self._checkpoint.last_planned()
         return dict(writer.marks.ends) if planned == NO_BATCH else self._checkpoint.ends(planned)
 
     def _catch_up(self, admin: Admin, deleted: DeletedTopics, batches: BatchHandler, limits: Bounds | None) -> None:
-        """Land the records that an earlier run read and did not land, because they lay beyond that run's bounds."""
+        """Land the records that an earlier run planned but did not land, because they were beyond its bounds."""
         read, landed = self._checkpoint.resume_offsets(), batches.writer.marks.ends
         _, ends = bounds.between(landed, read)
         if ends:
@@ -249,7 +248,7 @@ class Job:
         self._spark.streams.addListener(self._progress)
         try:
             with self._running_views():
-                # With a new checkpoint the query starts in any case: Spark writes its id there, so that it has begun.
+                # With a new checkpoint the query always starts: Spark writes the query id, which marks it as begun.
                 if not batches.ended.is_set() or self._checkpoint.query_id() is None:
                     self._query(batches, planner)
         finally:
@@ -277,7 +276,7 @@ class Job:
 
     @contextmanager
     def _running_views(self) -> Iterator[None]:
-        """Run the views beside the query, or after it if the run has an end."""
+        """Run the views during the query, or after it if the run has an end."""
         if self._config.stop == "never":
             self._views.start()
         try:
@@ -295,10 +294,10 @@ class Job:
 
 
 def ended(query: StreamingQuery, batches: BatchHandler) -> bool:
-    """Return True if the query ended within POLL_SECONDS. Raises the error of the query, unless it was to end
+    """Return True if the query ended within POLL_SECONDS. Raises the error of the query, unless it should end
     anyway."""
     try:
-        # Its annotation has whole seconds only, but it accepts fractions.
+        # The annotation allows only whole seconds, but fractions work.
         return bool(query.awaitTermination(POLL_SECONDS))  # type: ignore[arg-type]
     except SPARK_ERRORS:
         if batches.closing:
@@ -307,7 +306,7 @@ def ended(query: StreamingQuery, batches: BatchHandler) -> bool:
 
 
 def stop(query: StreamingQuery, idle: threading.Event) -> None:
-    """Stop the query when its running batch has ended: Spark's own stop interrupts it."""
+    """Stop the query after its running batch: Spark's own stop would interrupt the batch."""
     idle.wait()
     deadline = time.monotonic() + COMMIT_SECONDS
     while query.isActive and query.status["isTriggerActive"] and time.monotonic() < deadline:

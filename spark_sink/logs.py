@@ -1,6 +1,6 @@
-"""The sink's own log on stderr: text at a terminal, one JSON object a line elsewhere.
+"""The sink's own log on stderr: text at a terminal, else one JSON object per line.
 
-The `extra` of a message becomes fields of the JSON line. At a terminal the lines of batches replace each other
+The `extra` of a message becomes fields of the JSON line. At a terminal, the line of a batch replaces the previous one
 (`status`).
 """
 
@@ -17,7 +17,7 @@ from log_shipper.runtime.logs.visible import visible
 from log_shipper.spark_sink.options.parts import SinkLoggingConfig
 
 OWN = ("log_shipper.spark_sink", "log_shipper.runtime")
-LOGGERS = (*OWN, LIBRDKAFKA)  # not the root: py4j and others log to it
+LOGGERS = (*OWN, LIBRDKAFKA)  # not the root logger, which py4j and others use
 # The loggers of each component of `logging.levels`.
 COMPONENTS = {
     "landing": ("log_shipper.spark_sink.landing", "log_shipper.spark_sink.rows"),
@@ -31,7 +31,7 @@ COMPONENTS = {
 
 class SinkTextFormatter(logging.Formatter):
     def __init__(self, *, traces: bool) -> None:
-        """`traces`: print Spark's own long text below a failure."""
+        """`traces`: print Spark's full text below a failure."""
         super().__init__("spark-sink: %(message)s")
         self._traces = traces
 
@@ -41,16 +41,16 @@ class SinkTextFormatter(logging.Formatter):
             return status
         trace = getattr(record, "error.stack_trace", "") if self._traces else ""
         text = visible(f"{super().format(record)}\n{trace}".rstrip("\n"), keep="\n\t")
-        return text.replace("\n", "\n  ")  # a line end in a text from outside begins no line as the log has them
+        return text.replace("\n", "\n  ")  # line ends in foreign texts must not look like new log lines
 
 
 def is_text(config: SinkLoggingConfig) -> bool:
-    """Return True if this process logs text: as configured, or at a terminal."""
+    """Return True if this process logs text: if configured, or at a terminal."""
     return config.format == "text" or (config.format == "auto" and sys.stderr.isatty())
 
 
 def set_up(text: bool, config: SinkLoggingConfig | None = None, out: TextIO | None = None) -> None:
-    """Set up the log, in place of any earlier set-up."""
+    """Set up the log, replacing any earlier set-up."""
     out, config = out or sys.stderr, config or SinkLoggingConfig()
     handler: logging.Handler = TerminalHandler(out) if text and out.isatty() else StreamHandler(out)
     handler.setFormatter(SinkTextFormatter(traces=config.level == "debug") if text else JsonFormatter())
@@ -67,11 +67,10 @@ def set_up(text: bool, config: SinkLoggingConfig | None = None, out: TextIO | No
 
 
 def status(line: str, **fields: object) -> dict[str, object]:
-    """Return the `extra` of a message that is shown as `line`, instead of its text, until the next one, where the log
-    is text."""
+    """Return the `extra` of a message that a text log shows as `line` until the next one, instead of its text."""
     return {STATUS_LINE: line, **fields}
 
 
 def trace(details: str) -> dict[str, object]:
-    """Return the `extra` of a failure: Spark's own long text, if there is one."""
+    """Return the `extra` of a failure: Spark's full text, if any."""
     return {"error.stack_trace": details} if details else {}

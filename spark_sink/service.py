@@ -1,7 +1,7 @@
-"""What the service manager knows of the sink: starting, ready, alive, stopping, and a line on how it is doing.
+"""Reports the state of the sink to the service manager: starting, ready, alive, stopping, and a status line.
 
-The sink is alive as long as it makes progress, by the same rule as `/health` (monitor/liveness.py); systemd restarts
-one that does not. Nothing happens here in a sink that no service manager has started.
+The sink is alive while it makes progress, by the same rule as `/health` (monitor/liveness.py); otherwise systemd
+restarts it. Without a service manager, this module does nothing.
 """
 
 import time
@@ -11,14 +11,14 @@ from log_shipper.runtime.systemd import Notifier
 
 NEVER = float("inf")
 INTERVAL = 5.0  # seconds between two reports
-# What is asked for at a time while the sink starts, if its unit has a TimeoutStartSec. It asks again long before.
+# Each extension of the unit's TimeoutStartSec during the start. The next one is requested long before.
 EXTENSION = 60.0
 WAITING = "waiting for topics that do not exist yet"
 
 
 class Service:
-    """Used by the job's thread; `watch` by another one, because that of the job waits for Spark. `stalled_for` returns
-    the seconds since the sink was last seen to make progress; more than `limit` is too long."""
+    """Used by the job's thread; `watch` by another one, because the job's thread waits for Spark. `stalled_for` returns
+    the seconds since the last progress; above `limit` the sink is stalled."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class Service:
         self._step(describe)
 
     def watch(self) -> None:
-        """Report that the sink is alive, or still starts, if it makes progress. Called every `interval` seconds."""
+        """Report that the sink is alive or still starting, if it makes progress. Call it every `interval` seconds."""
         if not self._is_watched or self._stalled_for() > self._limit:
             return
         if self._is_ready:
@@ -55,12 +55,12 @@ class Service:
             self._notifier.extend(EXTENSION)
 
     def stopping(self) -> None:
-        """Report that the query ends; the current batch may take any time."""
+        """Report that the query ends; the current batch may take any time, unwatched."""
         self._is_watched = False
         self._notifier.send("STOPPING=1", "WATCHDOG_USEC=0")
 
     def ended(self) -> None:
-        """End the watchdog after the query of a run with an end: views may still catch up, unwatched."""
+        """Disable the watchdog after the query of a run with an end: views may still catch up, unwatched."""
         self._is_watched = False
         self._notifier.send("WATCHDOG_USEC=0")
 

@@ -17,8 +17,8 @@ from log_shipper.spark_sink.platform.spark_errors import SPARK_ERRORS
 def sink_session(config: SinkConfig) -> Iterator[SparkSession]:
     """Start a session for the sink, and stop it at the end. Blocks some seconds while the JVM starts.
 
-    Raises NoJava, and SinkError where Spark does not start, lacks the jar that views need, or has executors whose
-    Python is not the driver's.
+    Raises NoJava, and SinkError if Spark does not start, lacks Delta's jar for views, or has executors with another
+    Python than the driver.
     """
     try:
         spark = open_session(config, is_text(config.logging))

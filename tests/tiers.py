@@ -132,7 +132,8 @@ class Times:
     """
 
     def __init__(self, config: pytest.Config) -> None:
-        self._limited = bool(config.getoption("--time-limits"))
+        # Only the controller sums up, so its workers need not measure the machine as well.
+        self._limited = bool(config.getoption("--time-limits")) and not hasattr(config, "workerinput")
         in_ci = "CI" in os.environ
         self._slowness = slowness() if self._limited else 1.0
         self._test_seconds = TEST_SECONDS * self._slowness * (3.0 if in_ci else 1.0)

@@ -82,13 +82,14 @@ class JarSet:
             )
 
     def _wait(self, process: subprocess.Popen[bytes]) -> None:
+        first = self.packages[0].split(":")[1]  # two sets may be downloaded at the same time
         began = logged = time.monotonic()
         while process.poll() is None:
             time.sleep(0.1)
             if time.monotonic() - logged >= PRINT_EVERY:
                 logged = time.monotonic()
                 sizes = [jar.stat().st_size for jar in (self.directory / "cache").rglob("*.jar")]
-                _print(f"  {logged - began:.0f} s, {len(sizes)} jars, {sum(sizes) / 1e6:.0f} MB so far")
+                _print(f"  {first}: {logged - began:.0f} s, {len(sizes)} jars, {sum(sizes) / 1e6:.0f} MB so far")
 
 
 def fetched(jar_set: Callable[[], JarSet]) -> int:

@@ -6,7 +6,7 @@ one file id, and one file id one life.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from log_shipper.registry.load import read
 from log_shipper.shipper.event import Batch
@@ -43,9 +43,10 @@ class Verdict:
 
     def take(self) -> bool:
         """Judge what is new at the destination and on its way there; return True if anything has arrived."""
-        for life in self._lives.all:
-            if life.copied and not life.unknown:
-                life.unknown = self._is_unknown(life)
+        if copied := [life for life in self._lives.all if life.copied and not life.unknown]:
+            positions = self._positions()
+            for life in copied:
+                life.unknown = self._is_unknown(life, positions)
         new = self._lab.records[self._seen :]
         self._seen += len(new)
         for record in new:
@@ -59,14 +60,16 @@ class Verdict:
             self._lab.output.taken.clear()
         return bool(new)
 
-    def _is_unknown(self, life: Life) -> bool:
-        """Return True if nothing of it is acknowledged, so that nothing can be proven of a copy of it (relation.py)."""
-        ids = [file_id for file_id, received in self.ids.items() if received.life is life]
+    def _positions(self) -> dict[str, int]:
+        """Return how far each file id is acknowledged."""
         states = dict(read(self._lab.data / "registry"))
         if self._lab.app is not None:
-            running = [harvester.state for harvester in self._lab.crawler.running.values()]
-            states |= {state.id: state for state in running}
-        return not any(file_id in states and states[file_id].position for file_id in ids)
+            states |= {harvester.state.id: harvester.state for harvester in self._lab.crawler.running.values()}
+        return {file_id: state.position for file_id, state in states.items()}
+
+    def _is_unknown(self, life: Life, positions: Mapping[str, int]) -> bool:
+        """Return True if nothing of it is acknowledged, so that nothing can be proven of a copy of it (relation.py)."""
+        return not any(received.life is life and positions.get(file_id) for file_id, received in self.ids.items())
 
     def _note_handed(self, batch: Batch) -> None:
         """All messages decide which life it is: a file that was rewritten in place may begin as it did before."""

@@ -122,6 +122,7 @@ def test_each_letter_is_sent_once_though_the_broker_is_killed(agent: Agent, topi
         expect_once(topic, messages, is_lost)
 
 
+@pytest.mark.slow("a broker that is killed is in the gate")
 def test_a_run_that_gives_up_on_a_broker_that_hangs_is_continued(
     agent: Agent, topic: Topic, kafka_broker: Broker
 ) -> None:
@@ -177,6 +178,7 @@ def is_locked(path: Path) -> bool:
     return f":{path.stat().st_ino} " in Path("/proc/locks").read_text()
 
 
+@pytest.mark.slow("fencing by one transactional id is in the gate with exactly_once")
 def test_two_copies_of_the_letters_fence_each_other_by_name(
     agent: Agent, topic: Topic, kafka_broker: Broker, tmp_path: Path
 ) -> None:

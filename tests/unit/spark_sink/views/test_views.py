@@ -104,6 +104,7 @@ def test_a_join_with_a_table_sees_what_is_in_it_when_the_batch_runs(lab: ViewsLa
     assert lab.rows("by_team") == [("1", "red"), ("2", None), ("3", "blue")]
 
 
+@pytest.mark.slow("a join with a table is in the gate; this one is of two streams, which Spark makes")
 def test_lines_are_joined_with_lines(lab: ViewsLab) -> None:
     sql = """
         SELECT a.host, a.ts AS began, b.ts AS ended FROM lines a JOIN lines b
@@ -136,7 +137,15 @@ def test_deleting_and_optimizing_lines_neither_ends_a_view_nor_repeats_its_rows(
     assert [row[2] for row in lab.rows("errors")] == ["error 1", "error 2", "error 3", "error 4"]
 
 
-@pytest.mark.parametrize("view", [FILTER, MINUTES, HOSTS], ids=lambda view: view.name)
+@pytest.mark.parametrize(
+    "view",
+    [
+        pytest.param(FILTER, marks=pytest.mark.slow("has no state, which the one in the gate has")),
+        MINUTES,
+        pytest.param(HOSTS, marks=pytest.mark.slow("the same, rewritten each time")),
+    ],
+    ids=lambda view: view.name,
+)
 def test_a_batch_that_was_killed_before_its_commit_in_the_checkpoint_is_written_once(
     lab: ViewsLab, view: ViewConfig
 ) -> None:
@@ -225,6 +234,7 @@ def test_a_view_that_failed_is_started_again_after_longer_and_longer_waits_until
     assert views.failed() == []
 
 
+@pytest.mark.slow("a restart within a run is in the gate")
 def test_a_view_that_fails_where_nothing_starts_it_again_resumes_at_the_next_start(
     lab: ViewsLab, teams: ViewConfig
 ) -> None:
@@ -237,6 +247,7 @@ def test_a_view_that_fails_where_nothing_starts_it_again_resumes_at_the_next_sta
     assert lab.rows("teams") == [("1", 2)]
 
 
+@pytest.mark.slow("fails twice, as the view whose waits grow, which is in the gate")
 def test_a_view_that_ran_long_is_started_again_soon(lab: ViewsLab, teams: ViewConfig) -> None:
     with lab.running(teams) as views:
         for longer in (0, 601):

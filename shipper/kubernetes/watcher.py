@@ -144,10 +144,6 @@ class ClusterWatcher:
         """Return True once all pods have been listed."""
         return self.watches["pods"].is_listed
 
-    @property
-    def threads_alive(self) -> int:
-        return sum(thread.is_alive() for thread in self._threads)
-
     def counts(self) -> WatchCounts:
         return WatchCounts.combine([watch.counts for watch in self.watches.values()])
 

@@ -44,15 +44,6 @@ def to_json(offsets: Offsets) -> str:
     return json.dumps(topics)
 
 
-def from_json(text: str | None) -> dict[Partition, int]:
-    """Return the offsets of Spark's JSON. Empty for None and `null`: Spark reports `null` before it knows the offsets,
-    and PySpark's listener turns that into "None"."""
-    topics = {} if text in (None, "", "None") else json.loads(text or "") or {}
-    return flat(
-        {topic: {int(number): int(offset) for number, offset in numbers.items()} for topic, numbers in topics.items()}
-    )
-
-
 def flat(topics: Mapping[str, Mapping[int, int]]) -> dict[Partition, int]:
     """Return offsets that the configuration has by topic and partition number."""
     return {(topic, number): offset for topic, numbers in topics.items() for number, offset in numbers.items()}

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from prometheus_client import generate_latest
 
-from log_shipper.spark_sink.kafka.offsets import from_json
 from log_shipper.spark_sink.landing.batch_writer import BatchResult
 from log_shipper.spark_sink.monitor.metrics import SinkMetrics, documentation
 from log_shipper.spark_sink.monitor.processes import Usage
@@ -15,7 +14,8 @@ from log_shipper.spark_sink.views.progress import Figures
 from tests.fakes import ManualClock
 
 ROOT = Path(__file__).parents[4]
-DONE, THERE = '{"logs":{"0":10,"1":5}}', '{"logs":{"0":12,"1":5,"2":7}}'
+DONE = {("logs", 0): 10, ("logs", 1): 5}
+THERE = {("logs", 0): 12, ("logs", 1): 5, ("logs", 2): 7}
 
 
 def value(metrics: SinkMetrics, name: str, **labels: str) -> float | None:
@@ -87,7 +87,7 @@ def test_the_cpu_time_only_rises_and_memory_is_what_it_is() -> None:
 
 def test_a_batch_has_its_duration_and_the_lag_of_each_partition() -> None:
     metrics = SinkMetrics()
-    metrics.batch(1.5, from_json(DONE), from_json(THERE))
+    metrics.batch(1.5, DONE, THERE)
     assert value(metrics, "batch_seconds_sum") == 1.5
     assert value(metrics, "batch_seconds_bucket", le="1.0") == 0
     assert value(metrics, "batch_seconds_bucket", le="2.0") == 1
@@ -97,8 +97,8 @@ def test_a_batch_has_its_duration_and_the_lag_of_each_partition() -> None:
 
 def test_a_deleted_partition_has_no_lag() -> None:
     metrics = SinkMetrics()
-    metrics.batch(1.0, from_json(DONE), from_json(THERE))
-    metrics.batch(1.0, from_json(DONE), {("logs", 0): 10})
+    metrics.batch(1.0, DONE, THERE)
+    metrics.batch(1.0, DONE, {("logs", 0): 10})
     assert value(metrics, "lag_offsets", topic="logs", partition="0") == 0
     assert value(metrics, "lag_offsets", topic="logs", partition="2") is None
 

@@ -58,8 +58,8 @@ def _figures(state: SinkState, rate: float | None, now: float) -> Iterator[Docum
     yield _figure("rows_bad", "Bad records", state.bad, "records")
     yield _figure("rows_repeated", "Repeats left out", state.repeats, "rows")
     yield _figure("offsets_lost", "Records lost", state.lost, "records")
-    yield _figure("batch_seconds", "Last batch's duration", state.batch_seconds, "seconds")
-    yield _figure("batches", "Batches", state.batches, "batches")
+    yield _figure("batch_seconds", "Last micro-batch's duration", state.batch_seconds, "seconds")
+    yield _figure("batches", "Micro-batches", state.batches, "batches")
     yield _figure("files_remembered", "Files remembered", state.files, "files")
 
 
@@ -77,10 +77,10 @@ def _charts(samples: Samples) -> list[Document]:
     delays = {"longest": values(lambda sample: sample.longest), "shortest": values(lambda sample: sample.shortest)}
     return [
         drawn("rows", "Rows a second, mean of 30 s", "rows/s", {"landed": rates(lambda sample: sample.rows)}),
-        drawn("lag", "Lag at the last batch", "records", {"behind": samples.lags()}),
+        drawn("lag", "Lag at the last micro-batch", "records", {"behind": samples.lags()}),
         drawn("topics", "Records a second by topic, mean of 30 s", "records/s", _by_topic(samples)),
         drawn("lag_seconds", "Lag in time", "seconds", {"behind": values(lambda sample: sample.lag_seconds)}),
-        drawn("batch", "Duration of a batch", "seconds", {"last": values(lambda sample: sample.batch_seconds)}),
+        drawn("batch", "Duration of a micro-batch", "seconds", {"last": values(lambda sample: sample.batch_seconds)}),
         drawn("delay", "Delay from Kafka to the table", "seconds", delays),
         drawn("cpu", "CPU on this machine, 100 % is one core", "percent", {"used": cpu}),
         drawn("memory", "Memory on this machine", "bytes", {"resident": values(lambda sample: sample.memory)}),
@@ -121,7 +121,7 @@ def _partitions(state: SinkState, now: float) -> Document:
         ("lag", "Records behind", "number"),
         ("lag_seconds", "Behind", "seconds"),
     )
-    return _table("partitions", "Partitions, furthest behind first", "No batch has landed yet.", columns, rows)
+    return _table("partitions", "Partitions, furthest behind first", "No micro-batch has landed yet.", columns, rows)
 
 
 def _tables(state: SinkState) -> Document:
@@ -156,10 +156,10 @@ def _stages(state: SinkState) -> Document:
     columns = (
         ("stage", "Stage", "text"),
         ("what", "What happens", "text"),
-        ("last", "Last batch", "seconds"),
+        ("last", "Last micro-batch", "seconds"),
         ("mean", "Mean", "seconds"),
     )
-    return _table("stages", "Seconds of a batch, by stage", "No batch has landed yet.", columns, rows)
+    return _table("stages", "Seconds of a micro-batch, by stage", "No micro-batch has landed yet.", columns, rows)
 
 
 def _views(state: SinkState) -> Document:
@@ -181,7 +181,7 @@ def _views(state: SinkState) -> Document:
         ("rows_in", "Rows read", "number"),
         ("late", "Late rows", "number"),
         ("state_rows", "Rows remembered", "number"),
-        ("seconds", "Last batch", "seconds"),
+        ("seconds", "Last micro-batch", "seconds"),
         ("failures", "Failures", "number"),
     )
     return _table("views", "Views", "The configuration has no views.", columns, rows)

@@ -34,7 +34,7 @@ def health(sink: SinkState, inactivity: Inactivity, lags: Sequence[int | None], 
             "nothing lands. Check the log; a restart is safe.",
         )
     if not sink.streaming:
-        return Health("starting", "Checking the tables and marks before the first batch.")
+        return Health("starting", "Checking the tables and marks before the first micro-batch.")
     if problems := list(_problems(sink, inactivity, lags, now)):
         return Health("degraded", " ".join(problems), len(problems))
     return Health("ok", _landing(sink, now))
@@ -49,8 +49,8 @@ _WAITING = (
 def _problems(sink: SinkState, inactivity: Inactivity, lags: Sequence[int | None], now: float) -> Iterator[str]:
     if inactivity.silent > inactivity.limit:
         yield (
-            f"No batch has finished for {elapsed(inactivity.silent)}: the current one is large or slow. Its rows "
-            "appear when it finishes; for shorter batches, lower max_offsets_per_trigger."
+            f"No micro-batch has finished for {elapsed(inactivity.silent)}: the current one is large or slow. Its rows "
+            "appear when it finishes; for shorter micro-batches, lower max_offsets_per_trigger."
         )
     if _is_recent(sink.last_lost, LOST_SECONDS, now):
         yield (
@@ -89,7 +89,7 @@ def _landing(sink: SinkState, now: float) -> str:
         return "The query is running; Kafka has no new records."
     behind = f"{sink.lag:,} records were behind" if sink.lag else "no records were behind"
     ago = elapsed(now - sink.last_batch)
-    return f"Lines land. The last batch, {ago} ago, had {sink.batch_rows:,} rows; {behind} then."
+    return f"Lines land. The last micro-batch, {ago} ago, had {sink.batch_rows:,} rows; {behind} then."
 
 
 def _is_recent(time: float | None, seconds: float, now: float) -> bool:

@@ -50,22 +50,22 @@ class SinkMetrics:
         self.rows_repeated = counter("rows_repeated", "Repeated rows, left out.")
         self.files_suspect = counter("files_suspect", "Files looked up because of repeats or late rows.")
         self.offsets_lost = counter("offsets_lost", "Offsets that Kafka deleted before they were read.")
-        self.batches = counter("batches", "Landed batches.")
-        self.batches_repeated = counter("batches_repeated", "Landed batches that a crash repeated.")
+        self.batches = counter("batches", "Landed micro-batches.")
+        self.batches_repeated = counter("batches_repeated", "Landed micro-batches that a crash repeated.")
         self.batch_seconds = _batch_seconds(registry)
         self.stage_seconds = _stage_seconds(registry)
-        self.batch_rows = gauge("batch_rows", "Rows landed by the last batch.")
-        self.batch_tables = gauge("batch_tables", "Tables written by the last batch.")
-        self.last_batch = gauge("last_batch_timestamp_seconds", "Time when the last batch landed, in Unix time.")
-        self.silent = gauge("silent_seconds", "Time since a batch finished or no records were new.")
+        self.batch_rows = gauge("batch_rows", "Rows landed by the last micro-batch.")
+        self.batch_tables = gauge("batch_tables", "Tables written by the last micro-batch.")
+        self.last_batch = gauge("last_batch_timestamp_seconds", "Time when the last micro-batch landed, in Unix time.")
+        self.silent = gauge("silent_seconds", "Time since a micro-batch finished or no records were new.")
         self.silent.set_function(self.silent_for)
-        self.stalled = gauge("stalled_seconds", "Time since a step of the start, a task or a batch finished.")
+        self.stalled = gauge("stalled_seconds", "Time since a step of the start, a task or a micro-batch finished.")
         self.stalled.set_function(self.stalled_for)
         self.landed_offset = gauge("landed_offset", "Next offset to land.", PARTITION)
-        self.end_offset = gauge("end_offset", "End of the partition when the last batch was planned.", PARTITION)
+        self.end_offset = gauge("end_offset", "End of the partition when the last micro-batch was planned.", PARTITION)
         self.lag = gauge("lag_offsets", "Offsets between landed_offset and end_offset.", PARTITION)
         self.lag_seconds = gauge("lag_seconds", "Maximum wait of records to land; NaN while unknown.")
-        self.delay = gauge("landing_delay_seconds", "Age of the last batch's oldest record at landing.")
+        self.delay = gauge("landing_delay_seconds", "Age of the last micro-batch's oldest record at landing.")
         self.cpu = counter("cpu_seconds", "CPU time of the sink, Java, and Spark's Python processes.")
         self.memory = gauge("memory_bytes", "Resident memory of these processes; shared pages count in each.")
         self.files = gauge("files_remembered", "Files remembered to recognise repeats.")
@@ -76,7 +76,7 @@ class SinkMetrics:
         self.view_up = gauge("view_up", "1 if the view runs, 0 after a failure.", VIEW)
         self.view_late_rows = gauge("view_late_rows", "Rows dropped behind the watermark, since the start.", VIEW)
         self.view_state_rows = gauge("view_state_rows", "Groups and rows in the state of the view's query.", VIEW)
-        self.view_seconds = gauge("view_batch_seconds", "Duration of the view's last batch.", VIEW)
+        self.view_seconds = gauge("view_batch_seconds", "Duration of the view's last micro-batch.", VIEW)
         self.view_failures = counter("view_failures", "Failures of the view, including failed restarts.", VIEW)
 
     def landed(self, landed: BatchResult) -> None:
@@ -154,12 +154,14 @@ class SinkMetrics:
 
 
 def _batch_seconds(registry: CollectorRegistry) -> Histogram:
-    text = "Duration of a batch, Spark's own work included."
+    text = "Duration of a micro-batch, Spark's own work included."
     return Histogram("spark_sink_batch_seconds", text, buckets=SECONDS, registry=registry)
 
 
 def _stage_seconds(registry: CollectorRegistry) -> Summary:
-    summary = Summary("spark_sink_batch_stage_seconds", "Duration of each stage of a batch.", STAGE, registry=registry)
+    summary = Summary(
+        "spark_sink_batch_stage_seconds", "Duration of each stage of a micro-batch.", STAGE, registry=registry
+    )
     for stage in STAGES:  # so that each series exists before the first batch
         summary.labels(stage)
     return summary

@@ -36,7 +36,7 @@ SAME = {
     "send.buffer.bytes": "socket.send.buffer.bytes",
 }
 _TOPICS = "is set by kafka.topics, topics_pattern or partitions"
-_CUT = "remove it: the sink divides a batch among the available cores"
+_CUT = "remove it: the sink divides a micro-batch among the available cores"
 _READS = "remove it: the sink itself retries for as long as a task may run"
 _GROUP = "set kafka.group_id instead; the sink joins no group"
 _TRUST = "set kafka.ssl.certificate_authorities to the authorities in PEM (keytool -exportcert -rfc writes them)"
@@ -66,7 +66,7 @@ OF_JAVA = {
     "bootstrap.servers": "set kafka.hosts instead",
     "client.id": "set kafka.client_id instead",
     "metadata.max.age.ms": "set kafka.metadata_max_age instead",
-    "max.poll.": "remove it: max_offsets_per_trigger limits a batch",
+    "max.poll.": "remove it: max_offsets_per_trigger limits a micro-batch",
     **dict.fromkeys(
         ("enable.auto.commit", "auto.commit.", "auto.offset.reset"), "remove it: the checkpoint has the offsets"
     ),

@@ -23,7 +23,7 @@ def at_least_a_minute(span: float) -> Iterator[Finding]:
 
 def longer_than_a_batch(span: float) -> Iterator[Finding]:
     if span < HOUR:
-        yield "", "must be at least 1h, to keep the files of a batch in progress"
+        yield "", "must be at least 1h, to keep the files of a micro-batch in progress"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +59,7 @@ class VacuumConfig:
         default="full",
         metadata={
             "doc": "Unneeded files to delete: all in the directory (full); those in the table's log (lite: faster, but "
-            "leaves files of killed batches); none (off)."
+            "leaves files of killed micro-batches); none (off)."
         },
     )
     retain: Span = field(
@@ -80,7 +80,7 @@ class VacuumConfig:
         if self.mode != "off" and self.retain < _SAFE:
             yield (
                 "retain",
-                f"{readable_span(self.retain)} is less than Delta's 7d: queries and batches that run longer fail",
+                f"{readable_span(self.retain)} is less than Delta's 7d: queries and micro-batches that run longer fail",
             )
 
 

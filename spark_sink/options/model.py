@@ -115,14 +115,14 @@ class SinkConfig:
     )
     trigger: TriggerConfig = field(default_factory=TriggerConfig)
     max_offsets_per_trigger: int = field(
-        default=1_000_000, metadata={"doc": "Maximum number of records in a batch.", "unit": "records", "min": 1}
+        default=1_000_000, metadata={"doc": "Maximum number of records in a micro-batch.", "unit": "records", "min": 1}
     )
     min_offsets_per_trigger: int = field(
         default=0,
         metadata={
             "since": "0.3",
-            "doc": "Minimum number of records in a batch, which waits for them up to `max_trigger_delay`; only with "
-            "`stop: never`.",
+            "doc": "Minimum number of records in a micro-batch, which waits for them up to `max_trigger_delay`; only "
+            "with `stop: never`.",
             "unit": "records",
             "min": 0,
         },
@@ -135,8 +135,8 @@ class SinkConfig:
         default=True,
         metadata={
             "since": "0.3",
-            "doc": "Syncs each batch to the disk of a local file system, which takes about 10 ms per table. Without "
-            "it, a power cut can damage the writes of the last 30 s, and the sink refuses to start.",
+            "doc": "Syncs each micro-batch to the disk of a local file system, which takes about 10 ms per table. "
+            "Without it, a power cut can damage the writes of the last 30 s, and the sink refuses to start.",
         },
     )
     dedupe: DedupeConfig = field(default_factory=DedupeConfig)

@@ -58,7 +58,9 @@ class StateConfig:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TriggerConfig:
     as_in: ClassVar = "trigger: {interval: 5s}"
-    interval: Duration = field(default=1.0, metadata={"doc": "Interval of batches; 0 starts the next one immediately."})
+    interval: Duration = field(
+        default=1.0, metadata={"doc": "Interval of micro-batches; 0 starts the next one immediately."}
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +122,7 @@ class SinkLoggingConfig(LogLinesConfig):
     ignored: ClassVar = {
         **LogLinesConfig.ignored,
         **dict.fromkeys(("to_files", "to_stderr", "to_syslog", "files"), "logs go to stderr"),
-        "metrics": "each batch is logged when it has landed",
+        "metrics": "each micro-batch is logged when it has landed",
     }
 
 

@@ -13,7 +13,7 @@ from log_shipper.spark_sink.options.tables import fixed_path, identifier, identi
 class ViewTriggerConfig:
     as_in: ClassVar = "trigger: {interval: 30s}"
     interval: Duration = field(
-        default=10.0, metadata={"doc": "Interval of the view's batches; 0 starts the next one immediately."}
+        default=10.0, metadata={"doc": "Interval of the view's micro-batches; 0 starts the next one immediately."}
     )
 
 

@@ -209,7 +209,7 @@ def test_available_now_wins_over_where_the_configuration_stops(file: Path) -> No
 def test_a_right_configuration_is_ok_and_its_notes_are_reported(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["test", "config", "-c", str(file), "-E", "logging.metrics.period=30s"]) == 0
     note, ok = capsys.readouterr().out.splitlines()
-    assert note.startswith("ignored: logging.metrics (-E): each batch is logged when it has landed")
+    assert note.startswith("ignored: logging.metrics (-E): each micro-batch is logged when it has landed")
     assert ok == "Config OK"
     assert main(["test", "config", "-c", str(file), "-d", "typo"]) == 0
     assert "-d: logging.selectors: 'typo' matches no component; known: " in capsys.readouterr().out

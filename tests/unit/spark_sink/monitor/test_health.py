@@ -18,7 +18,7 @@ def judged(silent: float = 1.0, stalled: float = 1.0, lags: Sequence[int | None]
 
 def test_a_sink_that_lands_is_ok() -> None:
     assert judged() == Health(
-        "ok", "Lines land. The last batch, 4 seconds ago, had 1,200 rows; no records were behind then."
+        "ok", "Lines land. The last micro-batch, 4 seconds ago, had 1,200 rows; no records were behind then."
     )
 
 
@@ -36,7 +36,7 @@ def test_a_sink_without_progress_is_failing(streaming: bool) -> None:
 def test_a_batch_that_takes_long_and_makes_progress_is_degraded() -> None:
     state = judged(silent=720.0, stalled=31.0)
     assert state.state == "degraded"
-    assert state.text.startswith("No batch has finished for 12 minutes: the current one is large or slow.")
+    assert state.text.startswith("No micro-batch has finished for 12 minutes: the current one is large or slow.")
 
 
 def test_a_start_is_starting() -> None:

@@ -61,7 +61,7 @@ def test_maintenance_compacts_closed_dates_and_deletes_no_rows_by_default(sink: 
 
 def test_a_short_time_travel_is_not_a_mistake_but_is_noted(sink: LoadSink) -> None:
     (note,) = sink("maintenance.vacuum.retain: 2d").notes
-    assert note.endswith("2d is less than Delta's 7d: queries and batches that run longer fail")
+    assert note.endswith("2d is less than Delta's 7d: queries and micro-batches that run longer fail")
     assert sink("maintenance.vacuum: {retain: 2d, mode: off}").notes == ()
 
 
@@ -99,7 +99,7 @@ def test_a_short_time_travel_is_not_a_mistake_but_is_noted(sink: LoadSink) -> No
         maintenance.vacuum: off
             -> maintenance.vacuum: must be a section of options (key: value), as in 'vacuum: {mode: off}'
         maintenance.vacuum.retain: 10m
-            -> maintenance.vacuum.retain: must be at least 1h, to keep the files of a batch in progress
+            -> maintenance.vacuum.retain: must be at least 1h, to keep the files of a micro-batch in progress
         maintenance.retention.lines: 23h
             -> maintenance.retention.lines: must be at least 1d: maintenance deletes whole dates
         maintenance.optimize.min_files: 1 -> maintenance.optimize.min_files: must be at least 2

@@ -83,7 +83,7 @@ def _time(inside: str) -> TimePart:
                 f"'%{{{inside}}}': {letters!r} is not a time element; write '%{{+yyyy.MM.dd}}' (known: {known})"
             )
     if not layout.strip():
-        raise ValueError(f"'%{{{inside}}}' has no layout; write '%{{+yyyy.MM.dd}}'")
+        raise ValueError(f"'%{{{inside}}}' has no date pattern; write '%{{+yyyy.MM.dd}}', for example")
     return TimePart(layout)
 
 

@@ -86,7 +86,9 @@ def parse_watermark(text: str) -> float:
     except ValueError:
         free = 0
     if not free:
-        raise ValueError(f"{text!r} is not a watermark; write a maximum usage, 85%, or a minimum of free space, 50GiB")
+        raise ValueError(
+            f"{text!r} is not a watermark; write the maximum usage (like 85%) or the minimum free space (50GiB)"
+        )
     return -float(free)
 
 

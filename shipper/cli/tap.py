@@ -59,13 +59,13 @@ def _rate(text: str) -> float:
     except ValueError:
         rate = math.nan
     if not 0 < rate <= MAX_RATE:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0 and up to {MAX_RATE:g}")
+        raise argparse.ArgumentTypeError(f"{text!r} must be a number above 0, at most {MAX_RATE:g}")
     return rate
 
 
 def _count(text: str) -> int:
     if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+        raise argparse.ArgumentTypeError(f"{text!r} must be a number above 0")
     return int(text)
 
 

@@ -104,7 +104,7 @@ def expand(fields: Doc, depth: int = 0) -> Doc:
         elif isinstance(node[last], dict) and isinstance(inner, dict):
             _unite(node[last], inner, name)
         else:
-            raise ConflictError(f"cannot expand '{name[:_SHOWN]}': there is a value of this name already")
+            raise ConflictError(f"cannot expand '{name[:_SHOWN]}': another value is already there")
     return expanded
 
 

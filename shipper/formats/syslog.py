@@ -110,7 +110,7 @@ def _rfc5424(text: str, start: int, priority: int) -> SyslogMessage:
         raise SyslogError("the version is not a number from 1 to 999")
     time = None if when == "-" else times.rfc3339(when)
     if time is None and when != "-":
-        raise SyslogError(f"the timestamp {when[:40]!r} is not in RFC 3339")
+        raise SyslogError(f"the timestamp {when[:40]!r} is not RFC 3339")
     syslog = _members(priority)
     named = {"hostname": host, "appname": app, "procid": process, "msgid": message_id}
     syslog |= {name: word for name, word in named.items() if word != "-"}

@@ -77,7 +77,7 @@ class ServerTls:
             load_pair(context, files.certificate, files.key, files.passphrase)
             self._ask_clients(context, files)
         except (ssl.SSLError, ValueError) as error:
-            raise StartError(f"{self._section}: rejected by OpenSSL: {error}") from error
+            raise StartError(f"{self._section}: OpenSSL rejects it: {error}") from error
         return context
 
     def _choose(self, context: ssl.SSLContext) -> None:

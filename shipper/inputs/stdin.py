@@ -178,8 +178,8 @@ class StdinSource:
         if lost > 0:
             self._metrics.bytes_lost += lost
             logger.error(
-                "standard input (file id %s): the delivery of the last %d bytes read, from offset %d, is unknown; "
-                "they cannot be read again, and some or all of them are lost",
+                "standard input (file id %s): %d bytes from offset %d on were not acknowledged. Some or all of them "
+                "are lost, because standard input cannot be read again",
                 harvester.state.id,
                 lost,
                 harvester.state.position,

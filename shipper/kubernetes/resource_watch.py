@@ -207,7 +207,7 @@ class ResourceWatch(Generic[Kept]):
         for event in self._client.watch(self._resource.path, parameters, seconds + SILENCE, self._answered):
             kind, document = event.get("type"), event.get("object")
             if not isinstance(document, dict):
-                raise ApiError("malformed", f"a watch event for {self._resource.path} has no object")
+                raise ApiError("malformed", f"a watch event of {self._resource.path} has no 'object'")
             if kind == "ERROR":
                 raise _error_of(document)
             self._take(kind, document)

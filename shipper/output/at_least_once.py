@@ -127,7 +127,7 @@ class AtLeastOnce:
             self._on_error(fatal.args[0])
         self._use_renewed()
         if self._fatal:
-            logger.warning("the Kafka producer failed permanently: replacing it. Unacknowledged events are sent again")
+            logger.warning("replacing the Kafka producer after its fatal error. Unacknowledged events are sent again")
             self._replace_producer()
         if self._paused_lanes:
             self._resend()

@@ -271,7 +271,7 @@ class FileOutput(SingleDestination):
             self._rotate_at = self._clock.monotonic() + RETRY_INTERVAL
             if self._rotation_throttle.is_due():
                 logger.error(
-                    "cannot rotate %s: %s (%s). The file keeps growing until this succeeds. Allow the "
+                    "cannot rotate %s: %s (%s). It grows until rotation succeeds. Allow the "
                     "shipper's user to rename files in its directory",
                     self._path,
                     error.strerror,

@@ -20,7 +20,7 @@ Confirm = Callable[[str], bool]
 def confirm_at_terminal(question: str) -> bool:
     """Ask at the terminal. Raises StartError if there is none."""
     if sys.stdin is None or not sys.stdin.isatty():  # None: closed (`<&-`)
-        raise StartError("nothing was changed: no terminal to ask for confirmation; add --yes")
+        raise StartError("nothing was changed: confirmation needs a terminal, or --yes")
     return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
 
 

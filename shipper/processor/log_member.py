@@ -51,7 +51,7 @@ def put_log(messages: Messages, shared: Doc, index: int, path: Path, value: Any)
             put_log(messages, shared, index, ("log", key), member)
     elif path == _FLAGS:
         if not isinstance(value, list | tuple) or not all(isinstance(flag, str) for flag in value):
-            raise FieldError("cannot set log.flags: it must be a list of strings")
+            raise FieldError("cannot set log.flags: the new value is not a list of strings")
         messages.flags[index] = tuple(value)
     elif path == _FILE:
         members = value if isinstance(value, dict) else {}

@@ -129,5 +129,5 @@ def _without_newline(log: str) -> str:
 def _doc(time: str, stream: str) -> Doc:
     stamp = rfc3339(time)
     if stamp is None:
-        raise ContainerLineError(f"its time {time[:40]!r} is not in RFC 3339")
+        raise ContainerLineError(f"its time {time[:40]!r} is not RFC 3339")
     return {"stream": stream, "@timestamp": stamp} if stream else {"@timestamp": stamp}

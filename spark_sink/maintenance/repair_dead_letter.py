@@ -123,7 +123,7 @@ class DeadLetterRepair:
             ).when_matched_delete().execute()
         except DeltaError as error:
             raise SinkError(
-                f"cannot delete landed records from the dead-letter table {dead_letter.path}: {error}. Run the "
+                f"the records have landed, but are still in the dead-letter table {dead_letter.path}: {error}. Run the "
                 "command again; nothing lands twice"
             ) from error
 

@@ -33,7 +33,7 @@ class KafkaRepair:
     def land(self, admin: Admin) -> None:
         """Land records that no table has, from Kafka's first offsets to the ends in the marks."""
         if not self.writer.marks.ends:
-            logger.info(f"nothing to repair: the marks table {self.writer.tables.marks.path} is empty")
+            logger.info(f"nothing was repaired: the marks table {self.writer.tables.marks.path} is empty")
             return
         partitions = topics.present(self.config.kafka, admin)
         ids = admin.ids({topic for topic, _ in partitions})
@@ -51,8 +51,7 @@ class KafkaRepair:
             logger.info(f"{done:,} of {again.offsets:,} offsets read again")
         if self.dry_run:
             logger.info(
-                f"{landed:,} records are missing, including those that the shipper sent twice; nothing changed "
-                "(dry run)"
+                f"at most {landed:,} records are in no table: repeats are counted, too. Nothing was changed (dry run)"
             )
             return
         self.writer.marks.note_topics(ids)

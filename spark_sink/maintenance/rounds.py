@@ -82,7 +82,7 @@ class Rounds:
             with started.stdin as given:
                 given.write(pickle.dumps(self.config))
         except OSError as error:
-            logger.error(f"cannot start table maintenance: {error}; retrying in the next round")
+            logger.error(f"cannot start table maintenance: {error}. Landing continues; the next round retries")
             self.ended(False)
             return
         self._round = started

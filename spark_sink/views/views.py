@@ -180,8 +180,8 @@ class Views:
     def _query(self, storage: ViewStorage) -> DataFrame:
         if not storage.lines.exists():
             raise SinkError(
-                f"{storage.entry.option('source')}: the table {storage.lines.path} does not exist yet: nothing of its "
-                "topic has landed. Start without this view until then"
+                f"{storage.entry.option('source')}: the table {storage.lines.path} does not exist before a record of "
+                "its topic has landed. Start without this view until then"
             )
         last_skipped = storage.last_skipped_version()
         first = None if last_skipped is None else last_skipped + 1

@@ -121,8 +121,9 @@ class Continuity:
         self._metrics.journal_entries_lost += missing - counted
         if self._throttle.is_due():
             logger.warning(
-                "%s: %d entries (numbers %d to %d) are missing: vacuumed before they were read, in a damaged file, "
-                "or not readable by the shipper's user; %d other gaps since the last report (at most one a minute)",
+                "%s: %d entries (sequence numbers %d to %d) are missing: vacuumed before they were read, in a damaged "
+                "file, or unreadable for the shipper's user; %d other gaps since the last such message (at most one a "
+                "minute)",
                 self._where,
                 first - last - 1,
                 last + 1,

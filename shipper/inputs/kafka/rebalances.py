@@ -172,12 +172,12 @@ class Rebalances:
         lost = max(start - partition.next_to_give, 0)  # pending records are read again, and are missing too
         self.records_lost += lost
         logger.error(
-            "input %s: %s. Continuing at offset %d; up to %d records are lost (out_of_range: %s)",
+            "input %s: %s. Continuing at offset %d (out_of_range: %s); up to %d records are lost",
             self._config.id,
             words,
             start,
-            lost,
             policy,
+            lost,
             extra=EACH,
         )
         self._replace(consumer, StartOffset(place, partition.kept.behind(start), start, committed=False))

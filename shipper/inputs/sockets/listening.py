@@ -172,7 +172,7 @@ def _reason(error: OSError, host: str, port: int) -> str:
     if isinstance(error, socket.gaierror):
         return f"unknown host {host!r}: {error.strerror}"
     if error.errno == errno.EADDRINUSE:
-        return "the address is in use by another process or input; find it with 'ss -lnp'"
+        return "another process or input uses the address; as root, 'ss -lnp' names the process"
     if error.errno == errno.EADDRNOTAVAIL:
         return f"{host} is not an address of this machine; use 0.0.0.0 for all addresses"
     if error.errno in (errno.EACCES, errno.EPERM) and 0 < port < 1024:
@@ -225,7 +225,9 @@ def _make_room(path: str, kind: int) -> None:
     if not stat.S_ISSOCK(mode):
         raise OSError(errno.EEXIST, "the path exists and is not a socket; remove it")
     if _is_served(path, kind):
-        raise OSError(errno.EADDRINUSE, "the socket is in use by another process or input; find it with 'ss -lxp'")
+        raise OSError(
+            errno.EADDRINUSE, "another process or input uses the socket; as root, 'ss -lxp' names the process"
+        )
     os.unlink(path)
 
 

@@ -111,7 +111,7 @@ def test_a_vacuum_before_anything_was_delivered_is_counted_after_a_kill(agent: J
     agent.start()
     await_true(lambda: agent.lines[-1:] == ["line 3"], "the line after the vacuum")
     assert agent.lines[0] != "line 0"
-    agent.await_log(" entries (numbers 1 to ")
+    agent.await_log(" entries (sequence numbers 1 to ")
     agent.stop()
 
 

@@ -50,8 +50,8 @@ def report_unopened(
 
 def _log(file: ScannedFile) -> None:
     logger.warning(
-        "%s disappeared before it could be opened: open-file limit reached (harvester_limit or RLIMIT_NOFILE). Its "
-        "%d bytes are lost if it was deleted; if it was moved, add its new path to the paths",
+        "%s disappeared before it could be opened: too many files were open. Raise harvester_limit or RLIMIT_NOFILE. "
+        "If the file was deleted, its %d bytes are lost; if it was moved, add its new path to the input's paths",
         file.path,
         file.size,
         extra=EACH,

@@ -36,7 +36,7 @@ def test_a_format_string_has_texts_fields_and_times(text: str, parts: tuple[Form
         ("%{}", "'%{}' names no field"),
         ("%{[a]b}", "'%{[a]b}' names no field"),
         ("%{[a..b]}", "'%{[a..b]}': 'a..b' is not a field name"),
-        ("%{+}", "'%{+}' has no layout; write '%{+yyyy.MM.dd}'"),
+        ("%{+}", "'%{+}' has no date pattern; write '%{+yyyy.MM.dd}', for example"),
         ("%{+QQ.MM}", "'%{+QQ.MM}': 'QQ' is not a time element; write '%{+yyyy.MM.dd}' (known: D, E, H,"),
         ("%{+'T}", "'%{+'T}' has an unclosed quote"),
     ],

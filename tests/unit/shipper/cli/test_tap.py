@@ -253,4 +253,4 @@ def test_without_an_agent_the_error_names_what_to_do(tmp_path: Path, capsys: pyt
 def test_a_wrong_number_is_a_usage_error(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         cli.parse(["tap", *options])
-    assert "is not a number above 0" in capsys.readouterr().err
+    assert "must be a number above 0" in capsys.readouterr().err

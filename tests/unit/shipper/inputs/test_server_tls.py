@@ -102,7 +102,7 @@ def test_a_renewed_pair_is_used_once_it_fits(
     [
         ({"key": "other"}, r"ssl\.key: .* does not match the certificate"),
         ({"certificate": "/no/such.pem"}, r"ssl\.certificate: cannot read /no/such.pem: No such file"),
-        ({"cipher_suites": ("NOT-A-SUITE",)}, "rejected by OpenSSL"),
+        ({"cipher_suites": ("NOT-A-SUITE",)}, "OpenSSL rejects it"),
     ],
 )
 def test_what_cannot_be_used_is_a_mistake(

@@ -192,8 +192,8 @@ def test_what_was_read_and_is_not_acknowledged_is_counted_and_reported(
     source.stop()
     assert metrics.bytes_lost == lost
     assert [record.getMessage() for record in caplog.records if record.levelno == logging.ERROR] == [
-        f"standard input (file id {pipe.harvester.state.id}): the delivery of the last {lost} bytes read, from "
-        "offset 4, is unknown; they cannot be read again, and some or all of them are lost"
+        f"standard input (file id {pipe.harvester.state.id}): {lost} bytes from offset 4 on were not acknowledged. "
+        "Some or all of them are lost, because standard input cannot be read again"
     ] * bool(lost)
 
 
@@ -271,7 +271,7 @@ def test_a_stopped_agent_ends_with_0_although_its_input_continues(run: Run, tmp_
     assert messages(next_line(process)) == ["whole"]
     process.send_signal(signal.SIGTERM)
     assert process.wait(LONG) == 0
-    assert "the last 7 bytes" in (tmp_path / "stderr").read_text()
+    assert ": 7 bytes from offset 6 on were not acknowledged" in (tmp_path / "stderr").read_text()
 
 
 def test_a_closed_input_is_refused_in_words(run: Run, tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def test_a_segment_is_a_tenth_of_the_queue() -> None:
             "watermark",
             "low, high and flood must all be percentages, or all sizes of free space",
         ),
-        ("{watermark.high: 120%}", "watermark.high", "'120%' is not a watermark; write a maximum usage, 85%"),
+        ("{watermark.high: 120%}", "watermark.high", "'120%' is not a watermark; write the maximum usage (like 85%)"),
         ("{compression: gzip}", "compression", "zstd"),
     ],
 )

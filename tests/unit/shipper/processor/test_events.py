@@ -185,7 +185,7 @@ def test_flags_stay_a_list_of_texts() -> None:
     events.flag(0, "c")
     events.flag(0, "a")
     assert records(events.batch)[0]["log"]["flags"] == ["a", "b", "c"]
-    with pytest.raises(FieldError, match=r"cannot set log\.flags: it must be a list of strings"):
+    with pytest.raises(FieldError, match=r"cannot set log\.flags: the new value is not a list of strings"):
         put(events, "log.flags", [1])
 
 

@@ -227,7 +227,7 @@ def test_with_a_target_an_error_is_where_errors_are_searched() -> None:
         ('{"log.level": "x", "log.offset": 3}', {"log": {"level": "x"}, "json": {"log": {"offset": 3}}}),
         ('{"host.ip": 1}', {"host": {"name": "web-1", "ip": 1}}),
         ('{"a": 1, "a.b": 2}', {"a": 1, "a.b": 2} | error("cannot expand 'a.b': 'a' is not an object")),
-        ('{"a.b": 1, "a": 2}', {"a.b": 1, "a": 2} | error("cannot expand 'a': there is a value of this name already")),
+        ('{"a.b": 1, "a": 2}', {"a.b": 1, "a": 2} | error("cannot expand 'a': another value is already there")),
     ],
 )
 def test_dotted_names_become_objects_where_that_is_wanted(line: str, doc: Doc) -> None:

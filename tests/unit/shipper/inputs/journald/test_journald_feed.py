@@ -115,7 +115,7 @@ def test_entries_that_were_vacuumed_are_counted_and_reading_continues(
     lab.read("four")
     assert lab.metrics.journal_entries_lost == 2
     (warning,) = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
-    assert "2 entries (numbers 2 to 3) are missing" in warning
+    assert "2 entries (sequence numbers 2 to 3) are missing" in warning
 
 
 @pytest.mark.parametrize("seek", ["head", "tail", "since"])

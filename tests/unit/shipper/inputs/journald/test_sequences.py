@@ -94,7 +94,7 @@ def test_the_end_of_a_journal_is_reported_with_what_was_not_read(
     other.file.unlink()
     lab.clock.advance(MIN_INTERVAL)
     lab.wait_until(lambda: lab.metrics.journal_entries_lost == 2)
-    assert "2 entries (numbers 2 to 3) are missing" in caplog.text
+    assert "2 entries (sequence numbers 2 to 3) are missing" in caplog.text
     assert len(lab.feed._journals) == 1
 
 

@@ -110,7 +110,7 @@ def test_what_was_received_is_given_out_at_a_stop(listen: Listen) -> None:
 
 def test_a_port_in_use_is_named(listen: Listen) -> None:
     port = listen(UDP).port
-    refused = rf"input in: cannot listen at udp 127.0.0.1:{port}: the address is in use by another process or input"
+    refused = rf"input in: cannot listen at udp 127.0.0.1:{port}: another process or input uses the address"
     with pytest.raises(StartError, match=refused):
         listen(f'type: udp, host: "127.0.0.1:{port}"')
 

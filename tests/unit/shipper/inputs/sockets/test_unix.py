@@ -69,7 +69,7 @@ def test_a_socket_that_a_process_serves_is_left_alone(listen: Listen, path: Path
         if other == "stream":
             served.listen()
         inode = path.stat().st_ino
-        with pytest.raises(StartError, match=f"cannot listen at unix {path}: the socket is in use by another process"):
+        with pytest.raises(StartError, match=f"cannot listen at unix {path}: another process or input uses the socket"):
             listen(f"type: unix, path: {path}, socket_type: {kind}")
         assert path.stat().st_ino == inode
 

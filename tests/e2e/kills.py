@@ -114,7 +114,7 @@ def _count(agent: Agent, broker: Broker, written: int, report: Callable[[str], N
         return len(counter.counts) == written and 0 not in counter.counts
 
     try:
-        await_true(all_there, f"{written} lines; the log ends with:\n{agent.log[-2000:]}", 4 * PATIENCE)
+        await_true(all_there, lambda: f"{written} lines; the log ends with:\n{agent.log[-2000:]}", 4 * PATIENCE)
         assert agent.stop() == 0
         while counter.read(3.0):
             pass

@@ -77,7 +77,7 @@ class Relay:
         return self._stderr.read_text()
 
     def await_log(self, text: str, timeout: float = PATIENCE) -> None:
-        await_true(lambda: text in self.log, f"{text!r} in the log:\n{self.log[-2000:]}", timeout)
+        await_true(lambda: text in self.log, lambda: f"{text!r} in the log:\n{self.log[-2000:]}", timeout)
 
     def kill(self) -> None:
         self.process.kill()

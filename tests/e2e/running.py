@@ -24,10 +24,12 @@ REPOSITORY = Path(__file__).parents[2]
 PATIENCE = 60.0  # seconds that a slow machine may take for what takes one here
 
 
-def await_true(what: Callable[[], bool], why: str, timeout: float = PATIENCE) -> None:
+def await_true(what: Callable[[], bool], why: str | Callable[[], str], timeout: float = PATIENCE) -> None:
+    """Wait until `what` is true. `why`: what is awaited; a function if that shows a log, which is read at the end."""
     deadline = time.monotonic() + timeout
     while not what():
-        assert time.monotonic() < deadline, f"not within {timeout} s: {why}"
+        if time.monotonic() >= deadline:
+            raise AssertionError(f"not within {timeout} s: {why() if callable(why) else why}")
         time.sleep(0.02)
 
 
@@ -232,7 +234,7 @@ class Agent:
         return self._stderr.read_text(errors="replace") if self._stderr.exists() else ""
 
     def await_log(self, text: str, timeout: float = PATIENCE) -> None:
-        await_true(lambda: text in self.log, f"{text!r} in the log:\n{self.log[-2000:]}", timeout)
+        await_true(lambda: text in self.log, lambda: f"{text!r} in the log:\n{self.log[-2000:]}", timeout)
 
     def await_events(self) -> None:
         """Wait until there are events that the output has not taken."""
@@ -243,7 +245,7 @@ class Agent:
                 return stats["libbeat"]["pipeline"]["events"]["active"] > 0  # type: ignore[no-any-return]  # JSON
             return False
 
-        await_true(are_there, f"events that wait; logged:\n{self.log[-2000:]}")
+        await_true(are_there, lambda: f"events that wait; logged:\n{self.log[-2000:]}")
 
     def wait(self, timeout: float = PATIENCE) -> int:
         return self.process.wait(timeout)

@@ -35,7 +35,7 @@ class ScrapedAgent(Agent):
             latest = self.scrape()
             return all(_value(latest, name) == value for name, value in expected.items())
 
-        await_true(is_there, f"{expected}; logged:\n{self.log[-2000:]}")
+        await_true(is_there, lambda: f"{expected}; logged:\n{self.log[-2000:]}")
         return latest
 
 

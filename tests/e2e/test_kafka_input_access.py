@@ -96,7 +96,7 @@ class Access:
     def expect_refusal(self, words: str) -> None:
         """Wait for an error of the input, while the other one is read."""
         pattern = re.compile(f"input relay: kafka [^\n]*{words}")
-        await_true(lambda: bool(pattern.search(self.agent.log)), f"{words!r} in:\n{self.agent.log[-3000:]}")
+        await_true(lambda: bool(pattern.search(self.agent.log)), lambda: f"{words!r} in:\n{self.agent.log[-3000:]}")
         self._file.write_text("a line\n")
         self.target.await_message("a line")
         assert PASSWORD not in self.agent.log
@@ -190,7 +190,7 @@ def test_a_static_member_that_restarts_moves_no_partition(access: Access) -> Non
     other, restarted = access.agents
     # Of two partitions each has one at last, whichever came first.
     one = re.compile(rf"{GIVEN}: {access.source}\[[01]\]\"")
-    await_true(lambda: all(one.search(agent.log) for agent in access.agents), f"one each:\n{other.log[-2000:]}")
+    await_true(lambda: all(one.search(agent.log) for agent in access.agents), lambda: f"one each:\n{other.log[-2000:]}")
     before, others = restarted.log.count(GIVEN), other.log.count(GIVEN)
     assert restarted.stop() == 0
     access.write("one", "two")

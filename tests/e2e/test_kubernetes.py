@@ -112,7 +112,7 @@ class Node:
         def arrived() -> bool:
             return self.labels(made, f"{made['metadata']['name']} {expected} {next(lines)}") == expected
 
-        await_true(arrived, f"labels {expected}; logged:\n{self.agent.log[-3000:]}")
+        await_true(arrived, lambda: f"labels {expected}; logged:\n{self.agent.log[-3000:]}")
 
 
 @pytest.fixture

@@ -62,14 +62,14 @@ def test_a_pod_lands_each_line_once_also_after_one_that_took_the_checkpoint_with
     state = tmp_path / "state"
     with run(sink) as pod:
         send(kafka_broker.bootstrap, topic_name, 0, 500)
-        await_true(lambda: landed(state / "logs") == 500, pod.log, PATIENCE)
+        await_true(lambda: landed(state / "logs") == 500, lambda: pod.log, PATIENCE)
         assert json.loads(pod.exec("curl", "-fsS", "localhost:5067/health").stdout)["status"] == "ok"
         assert pod.memory() < MAX_MEMORY
         assert pod.stop() == 0, pod.log
     shutil.rmtree(state / "checkpoint")
     with run(sink) as pod:
         send(kafka_broker.bootstrap, topic_name, 0, 100)
-        await_true(lambda: landed(state / "logs") >= 600, pod.log, PATIENCE)
+        await_true(lambda: landed(state / "logs") >= 600, lambda: pod.log, PATIENCE)
         assert pod.stop() == 0, pod.log
     assert landed(state / "logs") == 600
 
@@ -84,5 +84,5 @@ def test_the_variables_of_the_compose_file_land_lines_in_a_bucket(
     environ = {**compose["services"]["sink"]["environment"], **(sink.environ or {}), **here}
     with run(replace(sink, environ=environ)) as pod:
         send(kafka_broker.bootstrap, topic_name, 0, 500)
-        await_true(lambda: landed(table, object_store.options) == 500, pod.log, PATIENCE)
+        await_true(lambda: landed(table, object_store.options) == 500, lambda: pod.log, PATIENCE)
         assert pod.stop() == 0, pod.log

@@ -82,7 +82,7 @@ def test_a_hostile_file_costs_bounded_memory_and_nothing_behind_it(case: str, ag
     agent.configure(parsers=list(hostile.parsers))
     size = hostile.write(agent.path)
     agent.start()
-    await_true(lambda: "next" in agent.messages, f"the next line; logged:\n{agent.log[-1000:]}")
+    await_true(lambda: "next" in agent.messages, lambda: f"the next line; logged:\n{agent.log[-1000:]}")
     memory = most_memory(agent.process.pid)
     assert agent.stop() == 0
     first, last = agent.events

@@ -39,7 +39,7 @@ class HttpAgent(LocalAgent):
         return http.client.HTTPConnection("127.0.0.1", int(ports[-1]), timeout=PATIENCE)
 
     def await_log(self, text: str, timeout: float = PATIENCE, after: int = 0) -> None:
-        await_true(lambda: text in self.log[after:], f"{text!r} in the log:\n{self.log[-2000:]}", timeout)
+        await_true(lambda: text in self.log[after:], lambda: f"{text!r} in the log:\n{self.log[-2000:]}", timeout)
 
 
 @pytest.fixture

@@ -67,7 +67,7 @@ action(type="omfwd" target="localhost" action.resumeRetryCount="-1" action.resum
 
 def expect(agent: LocalAgent, messages: Sequence[str], **syslog: Any) -> None:
     """Wait for the messages, each once and in order, with these members of log.syslog."""
-    await_true(lambda: len(agent.messages) >= len(messages), f"all messages: {agent.log[-1000:]}")
+    await_true(lambda: len(agent.messages) >= len(messages), lambda: f"all messages: {agent.log[-1000:]}")
     assert agent.all == list(messages)
     for event in agent.events:
         members = event["log"]["syslog"]

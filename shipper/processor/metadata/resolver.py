@@ -46,7 +46,7 @@ class Resolver:
                 response = self._exchange(query, server)
             except (dns.exception.DNSException, OSError, ValueError) as error:
                 # ValueError: an invalid server name.
-                no_response_reason = f"{server.host}: {error or type(error).__name__}"
+                no_response_reason = f"{server.host}: {str(error) or type(error).__name__}"
                 continue
             return self._answer(response)
         return LookupResult(no_response_reason=no_response_reason)

@@ -2,9 +2,12 @@
 
 import threading
 from collections.abc import Iterator, Sequence
+from typing import NoReturn
 
+import dns.message
 import pytest
 
+from log_shipper.shipper.options.dns import Nameserver
 from log_shipper.shipper.processor.metadata.lookups import FAILURE, LookupResult
 from log_shipper.shipper.processor.metadata.resolver import Resolver, Workers
 from tests.name_servers import NameServer
@@ -74,6 +77,16 @@ def test_a_silent_name_server_costs_the_timeout() -> None:
         resolver("A", silent.address, timeout=0.02).resolve("web.example").no_response_reason.startswith("127.0.0.1: ")
     )
     silent.close()
+
+
+class TimesOut(Resolver):
+    def _exchange(self, query: dns.message.QueryMessage, server: Nameserver) -> NoReturn:
+        raise TimeoutError
+
+
+def test_an_error_without_text_is_named_by_its_type() -> None:
+    reason = TimesOut("A", ["127.0.0.1"], SECONDS).resolve("web.example").no_response_reason
+    assert reason == "127.0.0.1: TimeoutError"
 
 
 def test_threads_end_with_their_owner() -> None:

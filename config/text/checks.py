@@ -1,11 +1,12 @@
 """Checks for several options. Each yields (path below the value, what would be right)."""
 
 import re
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 from log_shipper.config.text.secrets import Secret
 
+Item = TypeVar("Item")
 Finding = tuple[str, str]
 
 
@@ -14,9 +15,30 @@ def not_empty(items: tuple[Any, ...]) -> Iterator[Finding]:
         yield "", "must not be empty"
 
 
+def each(check: Callable[[Item], Iterator[Finding]]) -> Callable[[tuple[Item, ...]], Iterator[Finding]]:
+    """Return a check that applies `check` to each item."""
+
+    def check_items(items: tuple[Item, ...]) -> Iterator[Finding]:
+        yield from ((f"[{index}]", fault) for index, item in enumerate(items) for _, fault in check(item))
+
+    return check_items
+
+
+def parses(parse: Callable[[str], object]) -> Callable[[str], Iterator[Finding]]:
+    """Return a check that reports the ValueError of `parse`."""
+
+    def check(text: str) -> Iterator[Finding]:
+        try:
+            parse(text)
+        except ValueError as error:
+            yield "", str(error)
+
+    return check
+
+
 def without_blanks(items: tuple[str, ...]) -> Iterator[Finding]:
     yield from not_empty(items)
-    yield from ((f"[{index}]", fault) for index, item in enumerate(items) for _, fault in not_blank(item))
+    yield from each(not_blank)(items)
 
 
 def not_blank(text: str | Secret) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from log_shipper.config.text.checks import Finding
 from log_shipper.shipper.options.feeds import AnyInput, feeds_of
-from log_shipper.shipper.options.processors import Branch
+from log_shipper.shipper.options.processors import each_processor
 
 _OR = "or set output.kafka.delivery: at_least_once"
 
@@ -38,7 +38,7 @@ def conflicts(
         if item.enabled and item.type == "stdin":
             yield f"inputs[{index}].type", f"exactly_once cannot re-read stdin: read a file instead, {_OR}"
     for where, items in processors.items():
-        for processor in _all_of(items):
+        for processor in each_processor(items):
             if processor.name == "dns" and processor.order == "free":
                 yield where, f"exactly_once needs events in file order: set dns.order: kept, {_OR}"
             if processor.name == "decompress_gzip_field":
@@ -66,12 +66,3 @@ def _of_kafka(feed: Any, brokers: set[str]) -> Iterator[Finding]:
                 f"cluster: name the brokers of output.kafka.hosts, {_OR}"
             ),
         )
-
-
-def _all_of(items: Iterable[Any]) -> Iterator[Any]:
-    """Yield the processors, including those in branches."""
-    for item in items:
-        if isinstance(item, Branch):
-            yield from _all_of((*item.then, *item.otherwise))
-        else:
-            yield item

@@ -122,7 +122,6 @@ class _Input:
         self._options = {key.value: value for key, value in node.value}
         self._node = node
         self._entries = node.value
-        self._is_block = not node.flow_style
         # The separator of options: a comma within braces, else a new line with their indentation.
         self._next = ", " if node.flow_style else "\n" + " " * node.start_mark.column
         self._type = self._options.get("type", self._options.get("input_type"))

@@ -1,7 +1,7 @@
 """`processors`: a list in which each item is one processor under its name, or a branch (`if`, `then`, `else`)."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -50,11 +50,11 @@ class ProcessorConfig:
         return re.search(rf"\b{root}\b", repr(replace(self, when=None))) is not None
 
 
-def protected(option: str, names: Sequence[str]) -> Iterator[Finding]:
-    """Yield a warning for each field that cannot be removed, or not with everything below it."""
+def protected(names: Sequence[str]) -> Iterator[Finding]:
+    """Yield a warning for each of `fields` that cannot be removed, or not with everything below it."""
     for index, name in enumerate(names):
         if stays := [field_name for field_name in PROTECTED_FIELDS if f"{field_name}.".startswith(f"{name}.")]:
-            yield f"{option}[{index}]", f"keeps {', '.join(stays)}, needed to identify duplicates"
+            yield f"fields[{index}]", f"keeps {', '.join(stays)}, needed to identify duplicates"
 
 
 _NO_BRANCH = "waits for answers and cannot be in a branch; make it a separate item with 'when'"
@@ -98,4 +98,15 @@ class Branch:
 
 
 AnyProcessor = ProcessorConfig | Branch
+
+
+def each_processor(items: Iterable[AnyProcessor]) -> Iterator[Any]:
+    """Yield the processors, including those in branches."""
+    for item in items:
+        if isinstance(item, Branch):
+            yield from each_processor((*item.then, *item.otherwise))
+        else:
+            yield item
+
+
 _WHOLE.update({"if": Branch, "then": Branch, "else": Branch})

@@ -15,7 +15,7 @@ from log_shipper.config.text.checks import Finding
 from log_shipper.shipper.options import conditions
 from log_shipper.shipper.options.conditions import ConditionConfig
 from log_shipper.shipper.options.feeds import AnyInput, files_of
-from log_shipper.shipper.options.processors import AnyProcessor, Branch, ProcessorConfig
+from log_shipper.shipper.options.processors import AnyProcessor, Branch, ProcessorConfig, each_processor
 from log_shipper.shipper.reader.base import ParserConfig
 
 _DOCKER = "var/lib/docker/containers"
@@ -74,7 +74,7 @@ class FieldSetters:
 
     def flat(self) -> list[ProcessorConfig]:
         lists = (self.processors, *(item.processors for item in self.inputs))
-        return [step for listed in lists for step in _flat(listed)]
+        return [step for listed in lists for step in each_processor(listed)]
 
     def asking(self) -> list[Any]:
         return [step for step in self.flat() if step.name == "add_kubernetes_metadata"]
@@ -145,14 +145,6 @@ def _reads_docker(asking: Iterable[Any], steps: FieldSetters) -> bool:
 
 def _is_of_api(name: str) -> bool:
     return name.startswith(("cloud.", *_OF_KUBERNETES))
-
-
-def _flat(processors: Sequence[AnyProcessor]) -> Iterator[ProcessorConfig]:
-    for item in processors:
-        if isinstance(item, Branch):
-            yield from _flat((*item.then, *item.otherwise))
-        else:
-            yield item
 
 
 def _may_set(step: object, root: str) -> bool:

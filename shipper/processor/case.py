@@ -39,7 +39,7 @@ class CaseConfig(ProcessorConfig, ABC):
                 yield f"fields[{index}]", f"{name} cannot be renamed; for its value use 'values'"
 
     def remarks(self) -> Iterator[Finding]:
-        yield from protected("fields", [name.lower() for name in self.fields])
+        yield from protected([name.lower() for name in self.fields])
 
     @abstractmethod
     def changed(self, text: str) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from log_shipper.config.text.checks import not_blank
 from log_shipper.shipper.processor.events import Event
@@ -18,15 +17,9 @@ class FromToConfig:
     to: str = field(metadata={"check": not_blank, "doc": "The new field."})
 
 
-class _Options(Protocol):
-    @property
-    def ignore_missing(self) -> bool: ...
-
-    @property
-    def fail_on_error(self) -> bool: ...
-
-
-def from_to(pairs: Sequence[FromToConfig], config: _Options, change: Change) -> FieldByField:
+def from_to(
+    pairs: Sequence[FromToConfig], change: Change, *, ignore_missing: bool, fail_on_error: bool
+) -> FieldByField:
     """Return a processor that calls `change` for each pair whose new name does not exist yet."""
 
     def one(pair: FromToConfig) -> Step:
@@ -35,11 +28,11 @@ def from_to(pairs: Sequence[FromToConfig], config: _Options, change: Change) -> 
         def step(event: Event) -> None:
             if event.get(to) is not MISSING:
                 raise ProcessorError(f"field {pair.to} already exists; drop or rename it first")
-            value = value_of(event, source, ignore_missing=config.ignore_missing)
+            value = value_of(event, source, ignore_missing=ignore_missing)
             if value is not MISSING:
                 change(event, source, to, value)
 
         return step
 
     paths = [path_of(name) for pair in pairs for name in (pair.source, pair.to)]
-    return FieldByField([one(pair) for pair in pairs], paths, fail_on_error=config.fail_on_error)
+    return FieldByField([one(pair) for pair in pairs], paths, fail_on_error=fail_on_error)

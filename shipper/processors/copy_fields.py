@@ -28,4 +28,9 @@ class CopyFieldsConfig(ProcessorConfig):
     fail_on_error: bool = field(default=True, metadata=FAIL_ON_ERROR)
 
     def build(self, _: ProcessorContext) -> FieldByField:
-        return from_to(self.fields, self, lambda event, source, to, value: event.put(to, copied(value)))
+        return from_to(
+            self.fields,
+            lambda event, source, to, value: event.put(to, copied(value)),
+            ignore_missing=self.ignore_missing,
+            fail_on_error=self.fail_on_error,
+        )

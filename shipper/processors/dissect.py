@@ -6,11 +6,11 @@ the time.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from log_shipper.config.text.checks import Finding, not_blank
+from log_shipper.config.text.checks import not_blank, parses
 from log_shipper.config.text.tokenizer import Key, parse_tokenizer
 from log_shipper.shipper.options.processors import ProcessorConfig
 from log_shipper.shipper.processor.base import EventProcessor, ProcessorContext, ProcessorError
@@ -18,13 +18,6 @@ from log_shipper.shipper.processor.conversions import FROM_TEXT
 from log_shipper.shipper.processor.events import Event
 from log_shipper.shipper.processor.fields import MISSING, Path, path_of, roots
 from log_shipper.shipper.processor.parsing.placement import Placement, put_all
-
-
-def _tokenizer(text: str) -> Iterator[Finding]:
-    try:
-        parse_tokenizer(text)
-    except ValueError as error:
-        yield "", str(error)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +29,9 @@ class DissectConfig(ProcessorConfig):
         dissect: {tokenizer: '%{method} %{path} %{status|integer}', target_prefix: http} -> {message: GET /cart 200}
           -> {message: GET /cart 200, http: {method: GET, path: /cart, status: 200}}
     """
-    tokenizer: str = field(metadata={"doc": "Delimiters and %{keys}; each key becomes a field.", "check": _tokenizer})
+    tokenizer: str = field(
+        metadata={"doc": "Delimiters and %{keys}; each key becomes a field.", "check": parses(parse_tokenizer)}
+    )
     source: str = field(
         default="message", metadata={"key": "field", "doc": "The field with the text.", "check": not_blank}
     )

@@ -43,7 +43,7 @@ class DropFieldsConfig(ProcessorConfig):
                     yield f"fields[{index}]", str(error)
 
     def remarks(self) -> Iterator[Finding]:
-        yield from protected("fields", self.fields)
+        yield from protected(self.fields)
 
     def may_set(self, root: str) -> bool:
         return False

@@ -1,14 +1,12 @@
 """`rate_limit`: limits the rate of events, with a token bucket per combination of field values."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from log_shipper.config.text.checks import Finding
+from log_shipper.config.text.checks import parses
 from log_shipper.shipper.clock import Clock
-from log_shipper.shipper.options.processors import (
-    ProcessorConfig,
-)
+from log_shipper.shipper.options.processors import ProcessorConfig
 from log_shipper.shipper.processor.base import Processor, ProcessorContext
 from log_shipper.shipper.processor.events import Events
 from log_shipper.shipper.processor.fields import MISSING, path_of, roots
@@ -26,13 +24,6 @@ def parse_rate(text: str) -> tuple[float, float]:
     if not slash or unit not in _SECONDS or not 0 <= events < float("inf"):
         raise ValueError(f"{text!r} is not a rate; write 10/s, 600/m or 5000/h")
     return events, float(_SECONDS[unit])
-
-
-def _is_rate(text: str) -> Iterator[Finding]:
-    try:
-        parse_rate(text)
-    except ValueError as error:
-        yield "", str(error)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +52,9 @@ class RateLimitConfig(ProcessorConfig):
 
     name: ClassVar = "rate_limit"
     example: ClassVar = "rate_limit: {limit: 100/s, fields: [service]}"
-    limit: str = field(metadata={"check": _is_rate, "doc": "The maximum rate, such as 10/s, 600/m or 5000/h."})
+    limit: str = field(
+        metadata={"check": parses(parse_rate), "doc": "The maximum rate, such as 10/s, 600/m or 5000/h."}
+    )
     fields: tuple[str, ...] = field(
         default=(),
         metadata={"doc": "Fields whose combination of values has its own limit; one limit for all events when absent."},

@@ -31,7 +31,7 @@ class RenameConfig(ProcessorConfig):
     fail_on_error: bool = field(default=True, metadata=FAIL_ON_ERROR)
 
     def remarks(self) -> Iterator[Finding]:
-        yield from protected("fields", [pair.source for pair in self.fields])
+        yield from protected([pair.source for pair in self.fields])
         for index, pair in enumerate(self.fields):
             if any(f"{name}.".startswith(f"{pair.to}.") for name in PROTECTED_FIELDS):
                 yield (
@@ -49,4 +49,4 @@ class RenameConfig(ProcessorConfig):
                 event.put(source, own)
                 raise
 
-        return from_to(self.fields, self, move)
+        return from_to(self.fields, move, ignore_missing=self.ignore_missing, fail_on_error=self.fail_on_error)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from log_shipper.config.text.checks import Finding, not_blank
+from log_shipper.config.text.checks import Finding, each, not_blank
 from log_shipper.config.text.secrets import Secret
 from log_shipper.config.text.units import Duration, Size
 from log_shipper.shipper.options import filebeat
@@ -23,11 +23,6 @@ _WITHOUT_SECRET = "missing; {} needs both options"
 def header_name(text: str) -> Iterator[Finding]:
     if not _HEADER.fullmatch(text):
         yield "", f"{text!r} is not a header name such as X-Api-Key"
-
-
-def header_names(names: tuple[str, ...]) -> Iterator[Finding]:
-    for index, name in enumerate(names):
-        yield from ((f"[{index}]", message) for _, message in header_name(name))
 
 
 def _path(text: str) -> Iterator[Finding]:
@@ -135,7 +130,7 @@ class HttpInputConfig(FeedConfig):
     secret: SecretConfig = field(default_factory=SecretConfig)
     hmac: HmacConfig = field(default_factory=HmacConfig)
     include_headers: tuple[str, ...] = field(
-        default=(), metadata={"doc": "Request headers to copy into `headers`.", "check": header_names}
+        default=(), metadata={"doc": "Request headers to copy into `headers`.", "check": each(header_name)}
     )
     preserve_original_event: bool = field(
         default=False, metadata={"doc": "Copy the JSON or the line of the event into `event.original`."}

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import ClassVar, Literal
 
-from log_shipper.config.text.checks import Finding, not_blank
+from log_shipper.config.text.checks import Finding, each, not_blank
 from log_shipper.config.text.units import Ago
 from log_shipper.shipper.inputs.journald.journal_fields import check_match, journal_match
 from log_shipper.shipper.options import filebeat
@@ -19,16 +19,6 @@ Group = tuple[tuple[str, str], ...]  # (field, value): of one field any of the v
 
 SYSTEM_JOURNAL = "LOCAL_SYSTEM_JOURNAL"  # the path of the host's own journal, as Filebeat calls it
 _MAX_GROUPS = 100
-
-
-def _matches(items: tuple[str, ...]) -> Iterator[Finding]:
-    for index, item in enumerate(items):
-        yield from ((f"[{index}]", fault) for _, fault in check_match(item))
-
-
-def _names(items: tuple[str, ...]) -> Iterator[Finding]:
-    for index, item in enumerate(items):
-        yield from ((f"[{index}]", fault) for _, fault in not_blank(item))
 
 
 def _facilities(codes: tuple[int, ...]) -> Iterator[Finding]:
@@ -53,7 +43,7 @@ class MatchesConfig:
             "key": ("match", "equals"),
             "doc": "`FIELD=value`, with the field's name in the journal or in events. Matches of the same field are "
             "combined with OR, matches of different fields with AND; `+` between them means OR.",
-            "check": _matches,
+            "check": each(check_match),
         },
     )
     all_of: "tuple[MatchesConfig, ...]" = field(
@@ -117,7 +107,7 @@ class JournaldConfig(FeedConfig):
         metadata={
             "doc": "Directories with journal files, or files (globs), read instead of the host's own journal; each "
             "path is read separately and has its own position.",
-            "check": _names,
+            "check": each(not_blank),
         },
     )
     merge: bool = field(default=False, metadata={"doc": "Read the journals of all hosts found, not only of this one."})
@@ -140,11 +130,12 @@ class JournaldConfig(FeedConfig):
         metadata={
             "doc": "Systemd units whose entries are read, including systemd's own entries about them (coredumps, "
             "starts and stops).",
-            "check": _names,
+            "check": each(not_blank),
         },
     )
     syslog_identifiers: tuple[str, ...] = field(
-        default=(), metadata={"doc": "Read only entries with one of these syslog identifiers.", "check": _names}
+        default=(),
+        metadata={"doc": "Read only entries with one of these syslog identifiers.", "check": each(not_blank)},
     )
     transports: tuple[Transport, ...] = field(default=(), metadata={"doc": "Read only entries of these transports."})
     kernel: bool = field(default=False, metadata={"doc": "Same as `kernel` among the transports."})

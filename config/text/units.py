@@ -39,6 +39,14 @@ def parse_duration(text: str) -> float:
     return round(sum(float(number) * _SECONDS[unit] for number, unit in parts), 9)
 
 
+def readable_bytes(count: int) -> str:
+    """Return a size in readable form: 1536 is "1.5 KiB"."""
+    if count < 1024:
+        return f"{count} B"
+    power = min((count.bit_length() - 1) // 10, 4)
+    return f"{count / 1024**power:.1f} {'KMGT'[power - 1]}iB"
+
+
 def readable_duration(seconds: float) -> str:
     """Return a duration in readable form: 90 is "1m30s", 0.25 is "250ms"."""
     if seconds < 1:

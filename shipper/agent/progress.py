@@ -6,6 +6,7 @@
 from collections import deque
 from dataclasses import dataclass
 
+from log_shipper.config.text.units import readable_bytes
 from log_shipper.runtime.logs.terminal import TerminalHandler
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.inputs.batch_sources import BatchSources
@@ -31,7 +32,9 @@ class RunStatus:
 
 def describe(run: RunStatus) -> str:
     done, left = run.done, run.left
-    parts = [f"{size(done)}"] if left is None else [f"{percent(done, left)} %", f"{size(done)} of {size(done + left)}"]
+    parts = [readable_bytes(done)]
+    if left is not None:
+        parts = [f"{percent(done, left)} %", f"{readable_bytes(done)} of {readable_bytes(done + left)}"]
     parts.append(f"{run.events_rate:,.0f} events/s")
     parts.append(f"{run.files_done:,} of {run.files_found:,} files")
     if left and run.bytes_rate > 0:
@@ -42,13 +45,6 @@ def describe(run: RunStatus) -> str:
 def percent(done: int, left: int) -> int:
     """Return the percentage, rounded down: 100 means everything."""
     return 100 * done // (done + left) if left else 100
-
-
-def size(count: int) -> str:
-    if count < 1024:
-        return f"{count} B"
-    power = min((count.bit_length() - 1) // 10, 4)
-    return f"{count / 1024**power:.1f} {'KMGT'[power - 1]}iB"
 
 
 def duration(seconds: float) -> str:

@@ -7,8 +7,8 @@ service manager, nothing happens here.
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from log_shipper.config.text.units import readable_bytes
 from log_shipper.runtime.systemd import MICROSECONDS, Notifier
-from log_shipper.shipper.agent.progress import size
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.inputs.batch_sources import BatchSources
 from log_shipper.shipper.metrics import Metrics
@@ -153,4 +153,4 @@ class Service:
         rate = (acknowledged - before) / (now - since) if now > since else 0.0
         status = observed.sources.status()
         files = f"{status.files_open:,} file{'' if status.files_open == 1 else 's'} open"
-        return f"{rate:,.0f} events/s, {size(status.bytes_behind + status.bytes_waiting)} behind, {files}"
+        return f"{rate:,.0f} events/s, {readable_bytes(status.bytes_behind + status.bytes_waiting)} behind, {files}"

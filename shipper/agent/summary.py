@@ -13,7 +13,7 @@ As text it is one line without counters that are 0; as JSON it also has these fi
 import logging
 from dataclasses import asdict, replace
 
-from log_shipper.shipper.agent.progress import size
+from log_shipper.config.text.units import readable_bytes
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.inputs.base import SourceStatus
 from log_shipper.shipper.inputs.batch_sources import BatchSources
@@ -64,14 +64,14 @@ class Summary:
         fields |= {f"summary.delta.{name}": value for name, value in (rise or {}).items() if value}
         fields |= {f"summary.total.{name}": value for name, value in totals.items() if value or name in ALWAYS}
         fields |= {f"summary.{name}": value for name, value in now.items()}
-        behind = f"{size(_behind(status))} behind in {status.files_open} open file{'s'[: status.files_open != 1]}"
+        files = f"{status.files_open} open file{'s'[: status.files_open != 1]}"
         logger.info(
             "%s: read %s events/s (%s/s), acknowledged %s/s, %s%s | %.0f s%s | total: %s%s",
             state,
             _number(rates["events_read"]),
-            size(round(rates["bytes_read"])),
+            readable_bytes(round(rates["bytes_read"])),
             _number(rates["events_acked"]),
-            behind,
+            f"{readable_bytes(_behind(status))} behind in {files}",
             f" and {status.waiting} waiting" if status.waiting else "",
             seconds,
             "" if rise is None else f": {_counters(rise)}",

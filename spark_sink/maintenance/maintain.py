@@ -16,10 +16,11 @@ from datetime import UTC, datetime
 from functools import partial
 
 from log_shipper.config.text.spans import DAY
+from log_shipper.config.text.units import readable_bytes
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.logs import trace
 from log_shipper.spark_sink.maintenance.known import KnownTable, known_tables
-from log_shipper.spark_sink.maintenance.sizes import MANY_FILES, Sizes, readable_bytes
+from log_shipper.spark_sink.maintenance.sizes import MANY_FILES, Sizes
 from log_shipper.spark_sink.maintenance.status_report import many_files
 from log_shipper.spark_sink.maintenance.streams import StreamStatus, oldest_pending, streams
 from log_shipper.spark_sink.maintenance.table_steps import TableSteps

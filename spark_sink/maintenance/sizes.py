@@ -120,13 +120,3 @@ def _committed(snapshot: TableSnapshot) -> datetime | None:
         commits = read_commits(snapshot.table.location.files(), range(snapshot.version, snapshot.version + 1))
         written = next(commits, {}).get("timestamp")
     return None if written is None else datetime.fromtimestamp(written / 1000, UTC)
-
-
-def readable_bytes(count: int) -> str:
-    """Return the size with its unit: "1.5 KiB" for 1536."""
-    size = float(count)
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if size < 1024:
-            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
-        size /= 1024
-    return f"{size:.1f} TiB"

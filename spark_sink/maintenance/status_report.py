@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from log_shipper.config.text.units import readable_bytes
 from log_shipper.spark_sink.maintenance.known import KnownTable
-from log_shipper.spark_sink.maintenance.sizes import MANY_FILES, Sizes, readable_bytes
+from log_shipper.spark_sink.maintenance.sizes import MANY_FILES, Sizes
 from log_shipper.spark_sink.maintenance.streams import StreamStatus
 
 PARTITION_HEAD = ("TOPIC", "PARTITION", "LANDED", "END", "LAG", "LAST BATCH")

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from log_shipper.config.text.spans import DAY
+from log_shipper.config.text.units import readable_bytes
 from log_shipper.spark_sink.errors import Refused
 from log_shipper.spark_sink.maintenance import fold, optimize, retention, vacuum
 from log_shipper.spark_sink.maintenance.known import KnownTable
-from log_shipper.spark_sink.maintenance.sizes import Sizes, readable_bytes, sizes_of
+from log_shipper.spark_sink.maintenance.sizes import Sizes, sizes_of
 from log_shipper.spark_sink.options.model import SinkConfig
 from log_shipper.spark_sink.storage.layout import REMEMBERED, days, remembered
 from log_shipper.spark_sink.storage.tables import TableSnapshot

@@ -1,6 +1,12 @@
 import pytest
 
-from log_shipper.config.text.units import parse_duration, parse_duration_or_never, parse_size, readable_duration
+from log_shipper.config.text.units import (
+    parse_duration,
+    parse_duration_or_never,
+    parse_size,
+    readable_bytes,
+    readable_duration,
+)
 
 
 @pytest.mark.parametrize(
@@ -79,3 +85,20 @@ def test_no_other_negative_duration_is_never(text: str) -> None:
 def test_a_duration_is_shown_as_people_write_it(seconds: float, text: str) -> None:
     assert readable_duration(seconds) == text
     assert parse_duration(text) == seconds
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (0, "0 B"),
+        (1023, "1023 B"),
+        (1024, "1.0 KiB"),
+        (1536, "1.5 KiB"),
+        (2**20, "1.0 MiB"),
+        (2**30, "1.0 GiB"),
+        (3 * 2**40, "3.0 TiB"),
+        (2**50, "1024.0 TiB"),
+    ],
+)
+def test_bytes_are_written_for_people(count: int, text: str) -> None:
+    assert readable_bytes(count) == text

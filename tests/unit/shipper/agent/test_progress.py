@@ -18,7 +18,6 @@ from log_shipper.shipper.agent.progress import (
     describe,
     duration,
     percent,
-    size,
 )
 from log_shipper.shipper.inputs.base import SourceStatus
 from log_shipper.shipper.inputs.batch_sources import BatchSources
@@ -47,14 +46,6 @@ def test_time_is_left_out_before_there_is_a_rate_and_when_nothing_is_left() -> N
 @pytest.mark.parametrize(("done", "left", "shown"), [(0, 0, 100), (0, 5, 0), (1, 2, 33), (999, 1, 99), (5, 0, 100)])
 def test_percent_is_100_only_when_nothing_is_left(done: int, left: int, shown: int) -> None:
     assert percent(done, left) == shown
-
-
-@pytest.mark.parametrize(
-    ("count", "shown"),
-    [(0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (1536, "1.5 KiB"), (2**20, "1.0 MiB"), (2**50, "1024.0 TiB")],
-)
-def test_sizes_are_readable(count: int, shown: str) -> None:
-    assert size(count) == shown
 
 
 @pytest.mark.parametrize(("seconds", "shown"), [(0.4, "0:00"), (61, "1:01"), (3600, "1:00:00"), (360_000, "100:00:00")])

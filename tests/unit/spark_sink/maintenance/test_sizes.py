@@ -2,11 +2,10 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pyarrow as pa
-import pytest
 from deltalake import DeltaTable, write_deltalake
 from deltalake.transaction import AddAction
 
-from log_shipper.spark_sink.maintenance.sizes import Sizes, read_sizes, readable_bytes
+from log_shipper.spark_sink.maintenance.sizes import Sizes, read_sizes
 from log_shipper.spark_sink.storage.locations import Location
 from log_shipper.spark_sink.storage.tables import Table
 from tests.unit.spark_sink.maintenance.tables import append_files, make_lines
@@ -83,18 +82,3 @@ def test_an_empty_table_has_nothing(tmp_path: Path) -> None:
 
 def test_where_there_is_no_table_there_is_no_answer(tmp_path: Path) -> None:
     assert read_sizes(Table(Location(str(tmp_path / "none"))), 1) is None
-
-
-@pytest.mark.parametrize(
-    ("count", "text"),
-    [
-        (0, "0 B"),
-        (1023, "1023 B"),
-        (1536, "1.5 KiB"),
-        (2**30, "1.0 GiB"),
-        (3 * 2**40, "3.0 TiB"),
-        (2**50, "1024.0 TiB"),
-    ],
-)
-def test_bytes_are_written_for_people(count: int, text: str) -> None:
-    assert readable_bytes(count) == text

@@ -39,7 +39,6 @@ class RegistryError(Exception):
 
 class RegistryLocked(RegistryError):
     def __init__(self, directory: Path, pid: int | None) -> None:
-        self.directory = directory
         self.pid = pid
         holder = "another process" if pid is None else f"process {pid}"
         super().__init__(f"registry {directory} is in use by {holder}; stop it or use another path.data")
@@ -49,7 +48,6 @@ class RegistryReplaced(RegistryError):
     """Raised in the process that was the writer so far: two writers would undo each other's work."""
 
     def __init__(self, directory: Path, why: str) -> None:
-        self.directory = directory
         super().__init__(
             f"registry {directory} was replaced while in use: {why}. This process ends; the next one continues with "
             "the new registry"
@@ -59,8 +57,6 @@ class RegistryReplaced(RegistryError):
 class RegistryCorrupt(RegistryError):
     def __init__(self, file: Path, why: str, offset: int | None = None) -> None:
         self.file = file
-        self.offset = offset
-        self.why = why
         place = "" if offset is None else f" at byte {offset}"
         super().__init__(
             f"registry file {file} is damaged{place}: {why}. Restore {file.parent} from a backup, or move it away to "

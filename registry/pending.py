@@ -93,10 +93,6 @@ class Pending:
         self._due = None if self.empty else now
 
     @property
-    def closing(self) -> bool:
-        return self._deadline is not None
-
-    @property
     def empty(self) -> bool:
         return not self._entries and not self._tickets
 

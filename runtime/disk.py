@@ -23,9 +23,6 @@ class AppendedFile(Protocol):
 
     def truncate(self, size: int) -> None: ...
 
-    def is_at(self, path: Path) -> bool:
-        """Return True if the path still leads to this file, or if that cannot be determined."""
-
     def close(self) -> None: ...
 
 
@@ -41,9 +38,6 @@ class DiskFile:
 
     def truncate(self, size: int) -> None:
         os.ftruncate(self._descriptor, size)
-
-    def is_at(self, path: Path) -> bool:
-        return leads_to(path, self._descriptor)
 
     def close(self) -> None:
         os.close(self._descriptor)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaError, KafkaException
 
 from log_shipper.runtime.kafka import clients
 from log_shipper.runtime.kafka.security import AwsTokens, NoCredentials, Security
@@ -45,6 +45,12 @@ class ClientMaker:
 
     def _no_token(self, error: NoCredentials) -> None:
         logger.warning("%s: %s. Retrying in 10 seconds%s", self.aws, error, self.kept)
+
+
+def is_fatal(error: KafkaError) -> bool:
+    """Return True if the client is unusable after it. The error that a consumer returns in place of a record has no
+    other mark."""
+    return error.fatal() or error.code() == KafkaError._FATAL
 
 
 def latest(read: Callable[[], Settings]) -> Callable[[], Settings]:

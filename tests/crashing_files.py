@@ -102,9 +102,6 @@ class _MemoryFile:
         self._disk.operate("truncate")
         self._node.truncate(size)
 
-    def is_at(self, path: Path) -> bool:
-        return self._disk.leads_to(path, self._node)
-
     def close(self) -> None:
         pass
 
@@ -146,9 +143,6 @@ class CrashingFiles:
         taken = min(size, self.room)
         self.room -= taken
         return taken
-
-    def leads_to(self, path: Path, node: _Node) -> bool:
-        return self._names.get(path) is node
 
     def read(self, path: Path) -> bytes | None:
         node = self._names.get(path)

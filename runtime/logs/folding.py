@@ -59,8 +59,7 @@ class _Window:
 class Folding:
     """The messages being folded. Times are monotonic seconds. Not thread-safe."""
 
-    def __init__(self, window: float = WINDOW, rate: int = RATE, max_messages: int = MAX_MESSAGES) -> None:
-        self._window = window
+    def __init__(self, rate: int = RATE, max_messages: int = MAX_MESSAGES) -> None:
         self._rate = rate
         self._most = max_messages
         self._windows: OrderedDict[int, _Window] = OrderedDict()  # oldest first
@@ -89,7 +88,7 @@ class Folding:
         while self._windows and (self._is_over(now) or len(self._windows) > self._most):
             key, window = self._windows.popitem(last=False)
             due += _repeats(window, now)
-            if window.counted and window.began + self._window <= now:
+            if window.counted and window.began + WINDOW <= now:
                 self._windows[key] = _Window(window.message, now, window.alike)
         if due:
             self._find_due()
@@ -112,15 +111,15 @@ class Folding:
 
     def _count(self, window: _Window) -> bool:
         window.counted += 1
-        self.due = min(self.due, window.began + self._window)
+        self.due = min(self.due, window.began + WINDOW)
         return False
 
     def _is_over(self, now: float) -> bool:
-        return next(iter(self._windows.values())).began + self._window <= now
+        return next(iter(self._windows.values())).began + WINDOW <= now
 
     def _find_due(self) -> None:
         waiting = (window.began for window in self._windows.values() if window.counted)
-        self.due = min(waiting, default=NEVER) + self._window
+        self.due = min(waiting, default=NEVER) + WINDOW
 
 
 def _kept(message: Message) -> Message:

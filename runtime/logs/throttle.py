@@ -15,9 +15,8 @@ class Throttle:
     `monotonic` returns seconds.
     """
 
-    def __init__(self, monotonic: Callable[[], float] = time.monotonic, interval: float = INTERVAL) -> None:
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
-        self._interval = interval
         self._due = float("-inf")
         self._suppressed_since = 0
         self.suppressed = 0  # lines suppressed between the last two that were logged
@@ -28,7 +27,7 @@ class Throttle:
         if now < self._due:
             self._suppressed_since += 1
             return False
-        self._due = now + self._interval
+        self._due = now + INTERVAL
         self.suppressed, self._suppressed_since = self._suppressed_since, 0
         return True
 

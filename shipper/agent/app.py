@@ -3,7 +3,6 @@
 store -> output -> registrar -> queue on disk -> crawler
 """
 
-import logging
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -41,8 +40,6 @@ from log_shipper.shipper.pipeline.queue import MemoryQueue
 from log_shipper.shipper.processor.base import ProcessorContext
 from log_shipper.shipper.processor.caches import Caches
 from log_shipper.shipper.processor.services import Services
-
-logger = logging.getLogger(__name__)
 
 NEVER = float("inf")
 

@@ -26,7 +26,6 @@ logger = logging.getLogger(__name__)
 EXIT_OK = 0
 EXIT_UNFINISHED = 1
 EXIT_DEAD_LETTER = 3
-NEVER = float("inf")
 LOOK_INTERVAL = 0.1  # seconds between periodic checks while the loop is busy
 
 

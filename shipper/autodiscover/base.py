@@ -14,19 +14,20 @@ from log_shipper.shipper.wake import Wake
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DiscoveredInput:
-    """A discovered input; `label` names its container in messages, `metadata` holds members of its events."""
+    """A discovered input; `metadata` holds members of its events."""
 
     config: InputConfig
-    label: str
     metadata: Doc = field(default_factory=dict)
 
 
 class DiscoveredFiles(Protocol):
     """The crawler's information about discovered inputs."""
 
-    def unread(self, input_ids: Collection[str]) -> set[str]: ...
+    def unread(self, input_ids: Collection[str]) -> set[str]:
+        """Return the inputs with unread or unacknowledged data."""
 
-    def shared(self) -> set[str]: ...
+    def shared(self) -> set[str]:
+        """Return the inputs whose files another one reads, too."""
 
 
 class Reloading(Protocol):
@@ -36,7 +37,8 @@ class Reloading(Protocol):
     def config(self) -> ShipperConfig:
         """Return the configuration in effect."""
 
-    def discover(self, discovered: Sequence[DiscoveredInput]) -> Mapping[str, str]: ...
+    def discover(self, discovered: Sequence[DiscoveredInput]) -> Mapping[str, str]:
+        """Read exactly these discovered inputs; return why some are not read, by input id."""
 
 
 class Containers(Protocol):

@@ -1,7 +1,7 @@
 """The composition of autodiscover: the providers of a configuration, and the reading of their containers."""
 
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Protocol
@@ -52,23 +52,6 @@ class ProviderContext:
 MakeProvider = Callable[[object, ProviderContext], RunningProvider]
 
 
-@dataclass(frozen=True, slots=True)
-class Reader:
-    """Reads discovered inputs (discoveries.Reading)."""
-
-    reloader: Reloading
-    files: DiscoveredFiles
-
-    def discover(self, discovered: Sequence[DiscoveredInput]) -> Mapping[str, str]:
-        return self.reloader.discover(discovered)
-
-    def unread(self, input_ids: Collection[str]) -> set[str]:
-        return self.files.unread(input_ids)
-
-    def shared(self) -> set[str]:
-        return self.files.shared()
-
-
 class Autodiscover:
     """Autodiscover; used only by the reading thread."""
 
@@ -77,7 +60,7 @@ class Autodiscover:
     ) -> None:
         """Compose it; `stack` closes the providers."""
         self._config = config
-        self._reader: Reader | None = None
+        self._reader: tuple[Reloading, DiscoveredFiles] | None = None
         self.first: Sequence[DiscoveredInput] = ()
         self._started_at = clock.monotonic()
         self.knows_all = False  # of the containers that existed at the start
@@ -113,14 +96,14 @@ class Autodiscover:
     def connect(self, reloader: Reloading, files: DiscoveredFiles | None, refused: Mapping[str, str]) -> None:
         """Set the reader of the inputs, and which of those from `start` it refused."""
         assert files is not None, "stdin must be the only input"
-        self._reader = reader = Reader(reloader, files)
-        self.discoveries.begun(refused, reader.shared())
+        self._reader = reloader, files
+        self.discoveries.begun(refused, files.shared())
 
     def step(self) -> None:
         """Update the inputs to what the containers need now."""
         assert self._reader is not None, "connect() comes first"
         listed = self._is_listed or self._clock.monotonic() >= self._started_at + MAX_UNKNOWN_SECONDS
-        self.discoveries.step(self._reader)
+        self.discoveries.step(*self._reader)
         self.knows_all = self.knows_all or (listed and self.discoveries.is_settled)
 
     @property
@@ -128,7 +111,7 @@ class Autodiscover:
         return all(provider.is_listed for provider in self._providers)
 
     def _fault_of(self, item: InputConfig) -> str:
-        config = self._reader.reloader.config if self._reader is not None else self._config
+        config = self._reader[0].config if self._reader is not None else self._config
         if any(item.id == other.id for other in config.inputs):
             return "its id is already used in the configuration; choose another one"
         findings = list(reads_own_output((item,), config.written()))

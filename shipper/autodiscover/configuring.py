@@ -62,7 +62,7 @@ class Configurer:
         matching = [config for condition, config in self._templates if _is_met(condition, container)]
         if matching:
             for template in (template for config in matching for template in config):
-                section = _todays(template.section, template, made)
+                section = _todays(template.section, template)
                 self._add(container, template.with_section(section), made)
         elif self._hints.enabled:
             self._by_hints(container, made)
@@ -91,7 +91,7 @@ class Configurer:
         refusals: list[str] = []
         for section in sections:
             template = Template(section, "raw", {}, tolerant=True)
-            allowed = allowed_input(_todays(section, template, made), refusals)
+            allowed = allowed_input(_todays(section, template), refusals)
             if allowed is not None:
                 known = len(made.inputs)
                 self._add(container, template.with_section(allowed), made)
@@ -107,7 +107,7 @@ class Configurer:
 
     def _by_set(self, container: DiscoveredContainer, hint_set: HintSet, nodes: HintNodes, made: Configured) -> None:
         default = self._default
-        section = _todays(default.section, default, made)
+        section = _todays(default.section, default)
         section = replace(section, entries=tuple(entry for entry in section.entries if entry.key != "enabled"))
         kind = _children(section).get("type")
         try:
@@ -165,7 +165,7 @@ def _raised(entry: Entry) -> Entry:
     return replace(entry, node=node, rank=entry.rank + 1)
 
 
-def _todays(section: Section, template: Template, made: Configured) -> Section:
+def _todays(section: Section, template: Template) -> Section:
     (node,) = with_todays_options([section], template.path, [], default_type="log" if template.tolerant else None)
     assert isinstance(node, Section)
     return node

@@ -10,9 +10,8 @@ import logging
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
-from log_shipper.shipper.autodiscover.base import DiscoveredInput
+from log_shipper.shipper.autodiscover.base import DiscoveredFiles, DiscoveredInput, Reloading
 from log_shipper.shipper.autodiscover.configuring import Configured
 from log_shipper.shipper.autodiscover.containers import DiscoveredContainer
 from log_shipper.shipper.clock import Clock
@@ -24,19 +23,6 @@ logger = logging.getLogger(__name__)
 PAUSE = 0.5  # seconds between two changes of the inputs, and at least ten times the duration of the last one
 CHECK_EVERY = 1.0  # seconds between checks whether the files of ended containers are read
 NEVER = float("inf")
-
-
-class Reading(Protocol):
-    """The reader of the inputs."""
-
-    def discover(self, discovered: Sequence[DiscoveredInput]) -> Mapping[str, str]:
-        """Read exactly these discovered inputs; return why some are not read, by input id."""
-
-    def unread(self, input_ids: Collection[str]) -> set[str]:
-        """Return the inputs with unread or unacknowledged data."""
-
-    def shared(self) -> set[str]:
-        """Return the inputs whose files another one reads, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +79,7 @@ class Discoveries:
         self._is_changed = False
         return list(self._inputs.values())
 
-    def step(self, reading: Reading) -> None:
+    def step(self, reloader: Reloading, files: DiscoveredFiles) -> None:
         """Update the inputs to what the containers need now."""
         now = self._clock.monotonic()
         if now < self._paused_until:
@@ -101,11 +87,11 @@ class Discoveries:
         self._take_reports()
         if now >= self._checked_at + CHECK_EVERY:
             self._checked_at = now
-            self._forget_ended(now, reading)
+            self._forget_ended(now, files)
         if not self._is_changed:
             return
         self._is_changed = False
-        self.begun(reading.discover(list(self._inputs.values())), reading.shared())
+        self.begun(reloader.discover(list(self._inputs.values())), files.shared())
         ended = self._clock.monotonic()
         self._paused_until = ended + max(PAUSE, 10 * (ended - now))
 
@@ -175,7 +161,7 @@ class Discoveries:
         if not is_as_before or (
             users <= {container.key} and known is not None and known.metadata != container.metadata
         ):
-            self._inputs[config.id] = DiscoveredInput(config, container.label, container.metadata)
+            self._inputs[config.id] = DiscoveredInput(config, container.metadata)
             self._is_changed = True
             logger.info("%s: input %s reads %s", container.label, config.id, ", ".join(config.paths))
         users.add(container.key)
@@ -194,11 +180,11 @@ class Discoveries:
                 del self._users[input_id], self._inputs[input_id]
                 self._is_changed = True
 
-    def _forget_ended(self, now: float, reading: Reading) -> None:
+    def _forget_ended(self, now: float, files: DiscoveredFiles) -> None:
         due = {key: life for key, life in self._lives.items() if life.ended_at + life.cleanup_timeout <= now}
         if not due:
             return
-        unread = reading.unread({input_id for life in due.values() for input_id in life.input_ids})
+        unread = files.unread({input_id for life in due.values() for input_id in life.input_ids})
         for key, life in due.items():
             if unread.isdisjoint(life.input_ids):
                 del self._lives[key]

@@ -3,8 +3,9 @@
 import argparse
 import json
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
+from typing import TypeVar
 
 from log_shipper.config.yaml.document import Override
 from log_shipper.config.yaml.errors import ConfigError
@@ -14,6 +15,8 @@ from log_shipper.config.yaml.report import Examination
 from log_shipper.shipper.cli.parser import CommandParser
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.options.model import ShipperConfig
+
+Parsed = TypeVar("Parsed")
 
 DEFAULT = Path("shipper.yml")
 OF_FILEBEAT = Path("filebeat.yml")
@@ -27,6 +30,18 @@ def add_shared(parser: argparse.ArgumentParser, command: object) -> None:
     parser.set_defaults(command=command)
     if isinstance(parser, CommandParser):
         parser.shared = tuple(parser._actions[own:])
+
+
+def argument(parse: Callable[[str], Parsed]) -> Callable[[str], Parsed]:
+    """Return the parser as a `type` of argparse, which shows the text of its ValueError."""
+
+    def parsed(text: str) -> Parsed:
+        try:
+            return parse(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from error
+
+    return parsed
 
 
 def shared_help() -> str:

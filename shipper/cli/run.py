@@ -16,7 +16,7 @@ from log_shipper.shipper.agent.reload import ConfigSource, log_findings
 from log_shipper.shipper.agent.service import Service
 from log_shipper.shipper.agent.signals import Signals
 from log_shipper.shipper.agent.static_fields import check_fields
-from log_shipper.shipper.cli.options import add_shared, data_path, files, load_config, written
+from log_shipper.shipper.cli.options import add_shared, argument, data_path, files, load_config, written
 from log_shipper.shipper.clock import SystemClock
 from log_shipper.shipper.options.model import ShipperConfig
 from log_shipper.shipper.outputs.base import kind_of
@@ -29,19 +29,12 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--once-timeout",
-        type=_duration,
+        type=argument(parse_duration),
         default=float("inf"),
         metavar="TIME",
         help=("give up --once after this time, such as 10m"),
     )
     add_shared(parser, run)
-
-
-def _duration(text: str) -> float:
-    try:
-        return float(parse_duration(text))
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def run(options: argparse.Namespace) -> int:

@@ -18,7 +18,7 @@ from log_shipper.config.text.units import parse_duration
 from log_shipper.runtime.http import Place
 from log_shipper.runtime.logs.visible import visible
 from log_shipper.runtime.monitor.client import MAX_BYTES, NotHttp, Refused, get, opened
-from log_shipper.shipper.cli.options import add_shared, data_path_alone
+from log_shipper.shipper.cli.options import add_shared, argument, data_path_alone
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.monitor.running_agent import errors_in_words, socket_of
 
@@ -45,7 +45,11 @@ def add_tap_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--count", type=_count, default=None, metavar="N", help="stop after this number of events")
     parser.add_argument(
-        "--seconds", type=_seconds, default=math.inf, metavar="TIME", help=("stop after this time, such as 30")
+        "--seconds",
+        type=argument(parse_duration),
+        default=math.inf,
+        metavar="TIME",
+        help=("stop after this time, such as 30"),
     )
     parser.add_argument("--json", action="store_true", help="show complete events on a terminal, too")
     parser.add_argument("--pretty", action="store_true", help="indent JSON over several lines")
@@ -67,13 +71,6 @@ def _count(text: str) -> int:
     if not text.isdecimal() or not int(text):
         raise argparse.ArgumentTypeError(f"{text!r} must be a number above 0")
     return int(text)
-
-
-def _seconds(text: str) -> float:
-    try:
-        return float(parse_duration(text))
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 @dataclass(frozen=True, slots=True)

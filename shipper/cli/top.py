@@ -10,7 +10,7 @@ from log_shipper.config.text.units import parse_duration
 from log_shipper.runtime.http import Place
 from log_shipper.runtime.logs.visible import visible
 from log_shipper.runtime.monitor.client import get, place_of
-from log_shipper.shipper.cli.options import add_shared, data_path_alone
+from log_shipper.shipper.cli.options import add_shared, argument, data_path_alone
 from log_shipper.shipper.monitor.running_agent import errors_in_words, socket_of
 from log_shipper.shipper.top.frame import render
 from log_shipper.shipper.top.text import plain
@@ -28,7 +28,7 @@ def add_top_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the state once as JSON, as in /status")
     parser.add_argument(
         "--url",
-        type=_place,
+        type=argument(place_of),
         metavar="URL",
         help=("query this HTTP endpoint, such as http://web-1:5066, of a shipper or sink"),
     )
@@ -38,18 +38,8 @@ def add_top_options(parser: argparse.ArgumentParser) -> None:
     add_shared(parser, top)
 
 
-def _place(text: str) -> Place:
-    try:
-        return place_of(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
-
-
 def _interval(text: str) -> float:
-    try:
-        interval = float(parse_duration(text))
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
+    interval = argument(parse_duration)(text)
     if not 0.5 <= interval < math.inf:
         raise argparse.ArgumentTypeError(f"{text} is less than 0.5s")
     return interval

@@ -44,9 +44,9 @@ def find_access(
     )
 
 
-def in_pod(environment: Mapping[str, str] = os.environ) -> bool:
+def in_pod() -> bool:
     """Return True if the agent runs in a pod of a cluster."""
-    return bool(environment.get("KUBERNETES_SERVICE_HOST"))
+    return bool(os.environ.get("KUBERNETES_SERVICE_HOST"))
 
 
 def own_namespace(account: Path = SERVICE_ACCOUNT) -> str:

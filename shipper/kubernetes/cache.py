@@ -17,11 +17,8 @@ Kept = TypeVar("Kept", bound=Named)
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change; `before` is the previous state of the pod, None for a new one."""
-
     kind: Literal["added", "changed", "deleted"]
     pod: Pod
-    before: Pod | None = None
 
 
 Listener = Callable[[Change], None]
@@ -158,7 +155,7 @@ class Pods:
         self._deleted.discard(pod.uid)
         self._replace(before, pod)
         is_new = before is None or is_back
-        self._report(Change("added", pod) if is_new else Change("changed", pod, before))
+        self._report(Change("added" if is_new else "changed", pod))
 
     def _delete(self, uid: str, last: Pod) -> None:
         """Report the end of a pod, with its last state to keep."""
@@ -167,7 +164,7 @@ class Pods:
             return
         self._deleted.add(uid)
         self._replace(before, last)
-        self._report(Change("deleted", last, before))
+        self._report(Change("deleted", last))
 
     def _report(self, change: Change) -> None:
         for listener in self._listeners:

@@ -19,13 +19,12 @@ _RUNTIME = "://"
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """A container. `kind` is container, init or ephemeral. `id` and `runtime` are empty until it is created; `previous`
-    is the id before its last restart. `ports`: number by name, or by the number as text without a name.
+    """A container, of any kind: ordinary, init or ephemeral. `id` and `runtime` are empty until it is created;
+    `previous` is the id before its last restart. `ports`: number by name, or by the number as text without a name.
     """
 
     name: str
     image: str
-    kind: str
     id: str = ""
     runtime: str = ""
     previous: str = ""
@@ -131,18 +130,18 @@ def _named(document: Doc) -> tuple[str, str, str, str, Mapping[str, str], Mappin
 
 
 def _containers(spec: Doc, status: Doc) -> Iterator[Container]:
-    for kind, listed, statuses in (
-        ("container", "containers", "containerStatuses"),
-        ("init", "initContainers", "initContainerStatuses"),
-        ("ephemeral", "ephemeralContainers", "ephemeralContainerStatuses"),
+    for listed, statuses in (
+        ("containers", "containerStatuses"),
+        ("initContainers", "initContainerStatuses"),
+        ("ephemeralContainers", "ephemeralContainerStatuses"),
     ):
         states = {text_of(state.get("name")): state for state in objects_of(status.get(statuses))}
         for container in objects_of(spec.get(listed)):
             name = text_of(container.get("name"))
-            yield _container(kind, container, states.get(name, {}))
+            yield _container(container, states.get(name, {}))
 
 
-def _container(kind: str, spec: Doc, status: Doc) -> Container:
+def _container(spec: Doc, status: Doc) -> Container:
     runtime, _, identity = text_of(status.get("containerID")).rpartition(_RUNTIME)
     ended = object_of(object_of(status.get("lastState")).get("terminated"))
     restarts = status.get("restartCount")
@@ -154,7 +153,6 @@ def _container(kind: str, spec: Doc, status: Doc) -> Container:
     return Container(
         name=text_of(spec.get("name")),
         image=text_of(status.get("image")) or text_of(spec.get("image")),
-        kind=kind,
         id=identity,
         runtime=runtime,
         previous=text_of(ended.get("containerID")).rpartition(_RUNTIME)[2],

@@ -13,9 +13,10 @@ from confluent_kafka import KafkaError, KafkaException, Message
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.event import Batch, Source
+from log_shipper.shipper.librdkafka import is_fatal
 from log_shipper.shipper.output.base import Deliveries
 from log_shipper.shipper.output.kafka import KafkaContext
-from log_shipper.shipper.output.kafka_errors import MAY_BE_TIMES, POISON, ErrorReporter, is_fatal
+from log_shipper.shipper.output.kafka_errors import MAY_BE_TIMES, POISON, ErrorReporter
 from log_shipper.shipper.output.kafka_records import Producer, Report
 from log_shipper.shipper.output.lane import Flight, Lane
 from log_shipper.shipper.output.topic_shares import TopicShares

@@ -19,7 +19,8 @@ from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.event import Batch, Rejection
 from log_shipper.shipper.formats import letter
-from log_shipper.shipper.output.kafka_errors import POISON, is_fatal
+from log_shipper.shipper.librdkafka import is_fatal
+from log_shipper.shipper.output.kafka_errors import POISON
 from log_shipper.shipper.output.kafka_records import Producer
 
 logger = logging.getLogger(__name__)

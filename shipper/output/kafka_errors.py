@@ -106,11 +106,6 @@ def advice(code: int, text: str, default: str) -> str:
     return ADVICE.get(code, default)
 
 
-def is_fatal(error: KafkaError) -> bool:
-    """Return True if the producer cannot continue."""
-    return error.fatal() or error.code() == KafkaError._FATAL
-
-
 MAX_THROTTLES = 1000  # events determine the number of topics
 
 

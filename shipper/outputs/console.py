@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import BinaryIO, ClassVar
 
 from log_shipper.config.text.checks import Finding
-from log_shipper.shipper.clock import Clock, SystemClock
+from log_shipper.shipper.clock import SystemClock
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.options import filebeat
@@ -77,13 +77,12 @@ class ConsoleOutput(SingleDestination):
         deliveries: Deliveries,
         *,
         stream: BinaryIO | None = None,
-        clock: Clock | None = None,
     ) -> None:
         if stream is None and sys.stdout is None:
             raise StartError("output.console: standard output is closed; redirect it to a file, or use output.file")
         self._codec = codec
         self._deliveries = deliveries
-        self._clock = clock or SystemClock()
+        self._clock = SystemClock()
         self._target = _target(stream or sys.stdout.buffer)
         self._pending: deque[Batch] = deque()
         self._unwritten = memoryview(b"")  # the rest of the first batch

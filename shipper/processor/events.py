@@ -107,9 +107,6 @@ class Events:
         own = [name for name, value in doc.items() if value is not DELETED]
         return list(dict.fromkeys(["@timestamp", *(["message"] if self.texts[index] else []), "log", *own]))
 
-    def drop(self, index: int) -> None:
-        self.dropped.add(index)
-
     def flag(self, index: int, name: str) -> None:
         """Add to `log.flags`."""
         self.messages.flags[index] = add_flag(self.messages.flags.get(index, ()), name)

@@ -103,7 +103,7 @@ class DecodeJsonFields:
         """Decode one field. Return the problems."""
         try:
             value = self._value(text, self._depth)
-            if self._depth > 1 and _deeper_than(value, DEEPEST):
+            if self._depth > 1 and _is_too_deep(value):
                 raise NotJsonError(f"nested deeper than {DEEPEST} levels")
         except (NotJsonError, _SkippedError) as error:
             return [f"parsing input as JSON: field {dotted(path)}: {error}"]
@@ -156,9 +156,9 @@ class DecodeJsonFields:
             return value
 
 
-def _deeper_than(value: Any, max_depth: int) -> bool:
+def _is_too_deep(value: Any) -> bool:
     level = [value]
-    for _ in range(max_depth):
+    for _ in range(DEEPEST):
         level = [
             inner
             for outer in level

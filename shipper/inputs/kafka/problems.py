@@ -223,12 +223,6 @@ class MemberProblems:
                 logger.info("input %s: reading %s again", self._config.id, name)
 
 
-def is_fatal(error: KafkaError) -> bool:
-    """Return True if the client is unusable after it. The error that it returns in place of a record has no other
-    mark."""
-    return error.fatal() or error.code() == KafkaError._FATAL
-
-
 def _cause(error: KafkaError) -> int:
     """Return the code of an error; for a generic fatal one, the code in its text."""
     if error.code() != KafkaError._FATAL:

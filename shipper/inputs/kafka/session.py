@@ -12,11 +12,12 @@ from log_shipper.shipper.backoff import Backoff
 from log_shipper.shipper.inputs.kafka.client import MIB, Clients, Consumer, raised_by_poll
 from log_shipper.shipper.inputs.kafka.member_context import MemberContext
 from log_shipper.shipper.inputs.kafka.partition import RECORD_OVERHEAD, Block, Partition, Place
-from log_shipper.shipper.inputs.kafka.problems import REBALANCING, UNKNOWN, is_fatal
+from log_shipper.shipper.inputs.kafka.problems import REBALANCING, UNKNOWN
 from log_shipper.shipper.inputs.kafka.rebalances import Rebalances, UncommittedOffset
 from log_shipper.shipper.inputs.kafka.records import size_beside
 from log_shipper.shipper.inputs.kafka.room import ReceiveRoom
 from log_shipper.shipper.inputs.kafka.starts import StartOffsets
+from log_shipper.shipper.librdkafka import is_fatal
 
 logger = logging.getLogger(__name__)
 

@@ -51,7 +51,6 @@ class Receiver:
         self.addresses = [listener.place for listener in listeners]
         self._acceptor = Acceptor(limits, secured, self.counts, report, clock)
         self._listeners = listeners
-        self._limits = limits
         self._mailbox = mailbox
         self._report = report
         self._clock = clock

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from functools import partial
 
@@ -15,8 +14,6 @@ from log_shipper.shipper.pipeline.disk_queue.lost import Gaps, Lost
 from log_shipper.shipper.pipeline.disk_queue.segment import Segment
 from log_shipper.shipper.pipeline.disk_queue.segments import WaitingFrames
 from log_shipper.shipper.pipeline.disk_queue.store import SegmentStore
-
-logger = logging.getLogger(__name__)
 
 
 class Backlog:

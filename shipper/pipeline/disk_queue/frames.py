@@ -45,11 +45,7 @@ class DamagedHeader(Exception):
 
 
 class ForeignFormat(Exception):
-    """Raised for a segment in the format of another release."""
-
-    def __init__(self, version: int) -> None:
-        self.version = version
-        super().__init__(f"version {version}")
+    """Raised for a segment in the format of another release; its text names the version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +61,7 @@ class SegmentHeader:
 
 
 def read_header(data: bytes) -> SegmentHeader:
-    """Return the header at the start of these bytes. Raises DamagedHeader, ForeignVersion."""
+    """Return the header at the start of these bytes. Raises DamagedHeader, ForeignFormat."""
     head = data[: _HEADER.size]
     if len(data) < HEADER_SIZE or not head.startswith(MAGIC):
         raise DamagedHeader
@@ -73,7 +69,7 @@ def read_header(data: bytes) -> SegmentHeader:
         raise DamagedHeader
     _, version, seed, number = _HEADER.unpack(head)
     if version != VERSION:
-        raise ForeignFormat(version)
+        raise ForeignFormat(f"version {version}")
     return SegmentHeader(seed, number)
 
 

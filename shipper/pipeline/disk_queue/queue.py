@@ -39,7 +39,6 @@ from log_shipper.shipper.pipeline.queue import MemoryQueue
 logger = logging.getLogger(__name__)
 
 NEVER = float("inf")
-NOW = 0.0
 SHARE_OF_OUTPUT = 3 / 4  # of memory
 SHARE_KEPT_BACK = 1 / 4
 PATIENCE = 10  # times `flush`, for repeatable data
@@ -90,11 +89,6 @@ class DiskQueue:
         self._ledger = Ledger(progress.position, self._note, self._positions.stage)
         self._note(progress.position)  # lost events are counted once
         self._written_at = self._clock.monotonic()
-
-    @property
-    def position(self) -> int:
-        """Return the sequence number of the first undelivered batch. Callable from any thread."""
-        return self._ledger.position
 
     @property
     def empty(self) -> bool:

@@ -36,8 +36,6 @@ class WriterCounts:
     """Counts since the start; written by the writer's thread."""
 
     events_written: int = 0
-    batches_written: int = 0
-    bytes_written: int = 0
     failures: int = 0
 
 
@@ -220,9 +218,7 @@ class SegmentWriter:
         return Payload(entry.sequence, batch.events, batch.size, *self._compression.compress(encoded(batch)))
 
     def _count(self, payloads: list[Payload]) -> None:
-        self.counts.batches_written += len(payloads)
         self.counts.events_written += sum(payload.events for payload in payloads)
-        self.counts.bytes_written += sum(payload.size for payload in payloads)
         if self.problem:
             self.problem = ""
             self._throttle.reset()

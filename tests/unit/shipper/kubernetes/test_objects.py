@@ -25,7 +25,6 @@ def test_a_pod_has_its_names_containers_and_owner() -> None:
         Container(
             name="nginx",
             image="registry.example/nginx:1",
-            kind="container",
             id="cd" * 32,
             runtime="cri-o",
             previous="ef",
@@ -33,7 +32,7 @@ def test_a_pod_has_its_names_containers_and_owner() -> None:
             is_running=True,
             ports={"http": 8080},
         ),
-        Container(name="first", image="i", kind="init"),
+        Container(name="first", image="i"),
     )
 
 

@@ -37,7 +37,7 @@ class DropsB:
     def run(self, events: Events, at: Sequence[int]) -> None:
         for index in at:
             if events.texts[index] == "b":
-                events.drop(index)
+                events.dropped.add(index)
 
 
 class DnsLab:

@@ -39,11 +39,7 @@ class Service:
 
     def report_waiting(self) -> None:
         """Report, repeatedly, that the start waits for topics. That may take days, so the service counts as started."""
-        self._step(lambda: WAITING)
-
-    def step(self, describe: Callable[[], str]) -> None:
-        """Report, repeatedly, that the query runs; `describe` returns its status."""
-        self._step(describe)
+        self.step(lambda: WAITING)
 
     def watch(self) -> None:
         """Report that the sink is alive or still starting, if it makes progress. Call it every `interval` seconds."""
@@ -64,7 +60,8 @@ class Service:
         self._is_watched = False
         self._notifier.send("WATCHDOG_USEC=0")
 
-    def _step(self, describe: Callable[[], str]) -> None:
+    def step(self, describe: Callable[[], str]) -> None:
+        """Report, repeatedly, that the query runs; `describe` returns its status."""
         now = self._now()
         if now < self._due:
             return

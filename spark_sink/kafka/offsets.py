@@ -1,6 +1,5 @@
 """Offsets by partition, in the sink's form and in Spark's: {"logs": {"0": 123, "1": 45}}. Ends are always exclusive."""
 
-import json
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Protocol
@@ -36,39 +35,20 @@ class BrokerOffsets(Protocol):
         ...
 
 
-def to_json(offsets: Offsets) -> str:
-    """Return the offsets in the form of Spark's options."""
-    topics: dict[str, dict[str, int]] = {}
-    for (topic, number), offset in sorted(offsets.items()):
-        topics.setdefault(topic, {})[str(number)] = offset
-    return json.dumps(topics)
-
-
 def flat(topics: Mapping[str, Mapping[int, int]]) -> dict[Partition, int]:
     """Return offsets that the configuration has by topic and partition number."""
     return {(topic, number): offset for topic, numbers in topics.items() for number, offset in numbers.items()}
 
 
-def assigned(partitions: Collection[Partition]) -> str:
-    """Return the partitions in the form of Spark's option `assign`: {"logs": [0, 1]}."""
-    topics: dict[str, list[int]] = {}
-    for topic, number in sorted(partitions):
-        topics.setdefault(topic, []).append(number)
-    return json.dumps(topics)
-
-
-def lag(landed: Offsets, latest: Offsets, earliest: Offsets | None = None) -> dict[Partition, int]:
+def lag(landed: Offsets, latest: Offsets) -> dict[Partition, int]:
     """Return the number of offsets that have not landed, by partition. A partition without landed records counts from
-    its earliest record.
+    its first offset, 0.
 
     Offsets, not records: transaction markers count too, as in Kafka's own tools.
     """
-    starts = earliest or {}
-    return {
-        partition: max(0, end - landed.get(partition, starts.get(partition, 0))) for partition, end in latest.items()
-    }
+    return {partition: max(0, end - landed.get(partition, 0)) for partition, end in latest.items()}
 
 
-def describe_partitions(partitions: Collection[Partition], max_shown: int = 5) -> str:
+def describe_partitions(partitions: Collection[Partition]) -> str:
     """Return the partitions for a message: "logs/0, logs/1 and 7 more"."""
-    return enumerated((f"{topic}/{number}" for topic, number in sorted(partitions)), max_shown)
+    return enumerated(f"{topic}/{number}" for topic, number in sorted(partitions))

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from log_shipper.runtime.monitor.health import Health
+from log_shipper.spark_sink.errors import enumerated
 from log_shipper.spark_sink.monitor.observations import SinkState
 
 # The same as in the alerts (deploy/prometheus/spark-sink-alerts.yml).
@@ -26,7 +27,7 @@ class Inactivity:
 def health(sink: SinkState, inactivity: Inactivity, lags: Sequence[int | None], now: float) -> Health:
     """Return the health. `lags`: of the last ten minutes, oldest first."""
     if sink.missing:
-        return Health("starting", f"Waiting for {_listed(sink.missing)}. {_WAITING}")
+        return Health("starting", f"Waiting for {enumerated(sink.missing, 3)}. {_WAITING}")
     if inactivity.stalled > inactivity.limit:
         return Health(
             "failing",
@@ -59,8 +60,8 @@ def _problems(sink: SinkState, inactivity: Inactivity, lags: Sequence[int | None
         )
     if failed := sorted(name for name, figures in sink.views.items() if figures.failed):
         yield (
-            f"The view{'s' * (len(failed) > 1)} {_listed(failed)} failed; lines still land. The sink restarts it, "
-            "unless the log asks for an action first."
+            f"The view{'s' * (len(failed) > 1)} {enumerated(failed, 3)} failed; lines still land. The sink restarts "
+            "it, unless the log asks for an action first."
         )
     if _is_recent(sink.last_bad, BAD_SECONDS, now):
         yield (
@@ -94,11 +95,6 @@ def _landing(sink: SinkState, now: float) -> str:
 
 def _is_recent(time: float | None, seconds: float, now: float) -> bool:
     return time is not None and now - time < seconds
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:3])
-    return f"{shown} and {len(names) - 3} more" if len(names) > 3 else shown
 
 
 def elapsed(seconds: float) -> str:

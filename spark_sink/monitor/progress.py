@@ -41,9 +41,9 @@ QUERY = "lines"  # the name of the query that lands the lines
 class BatchProgress(StreamingQueryListener):
     """The listener of the query that lands the lines. Thread-safe."""
 
-    def __init__(self, metrics: SinkMetrics | None = None) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.metrics = metrics or SinkMetrics()
+        self.metrics = SinkMetrics()
         self.observations = Observations()
         self.metrics.lag_seconds.set_function(self.observations.lag_seconds)
         self._lock = threading.Lock()

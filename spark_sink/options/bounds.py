@@ -10,7 +10,7 @@ from log_shipper.spark_sink.options.kafka import KafkaSource
 Start = Literal["earliest", "latest", "timestamp", "offsets", "committed", "table"]
 Stop = Literal["never", "available-now", "offsets", "timestamp"]
 Offsets = dict[str, dict[int, int]]  # by topic and partition
-EARLIEST, LATEST = -2, -1  # as in Spark's offsets
+EARLIEST = -2  # as in Spark's offsets
 TOO_HIGH = 2**63
 _EXAMPLES = {"timestamp": "2026-11-21T09:30:00Z", "offsets": "{logs: {0: 17, 1: 23}}"}
 

@@ -74,11 +74,11 @@ def jar_set(cache: Path | None = None, spark: str = pyspark.__version__) -> JarS
     return JarSet(directory, (coordinate,), OF_SPARK)
 
 
-def environment(java: JavaRuntime, env: Mapping[str, str] = os.environ) -> dict[str, str]:
+def environment(java: JavaRuntime) -> dict[str, str]:
     """Return the variable that gives a new JVM the jar; download the jar if it is missing. Raises JarsMissing."""
     jars = jar_set()
     jars.fetch(java)
-    paths = (env.get(BEHIND_SPARK, ""), *map(str, jars.jars()))
+    paths = (os.environ.get(BEHIND_SPARK, ""), *map(str, jars.jars()))
     return {BEHIND_SPARK: os.pathsep.join(filter(None, paths))}
 
 

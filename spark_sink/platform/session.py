@@ -132,9 +132,9 @@ def settings(config: SinkConfig, own: bool, cores: int, archive: str = "", text:
     return {**ours, **users, **added}
 
 
-def python_environment(env: Mapping[str, str] = os.environ) -> dict[str, str]:
+def python_environment() -> dict[str, str]:
     """Return the variables that make tasks use this Python, and find the sink even if it is not installed."""
-    paths = (str(Path(log_shipper.__file__).parents[1]), env.get("PYTHONPATH", ""))
+    paths = (str(Path(log_shipper.__file__).parents[1]), os.environ.get("PYTHONPATH", ""))
     return {"PYSPARK_PYTHON": sys.executable, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
 
 

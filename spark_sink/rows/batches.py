@@ -126,7 +126,6 @@ class RowPart:
     """Rows of one table, and of one date if the table is partitioned by date. `rows` includes the column `date`."""
 
     table: str
-    date: date | None
     rows: pa.Table
 
 

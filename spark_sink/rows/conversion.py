@@ -36,11 +36,6 @@ class Conversion:
         self._reader = LineReader(decoder, RecordJudge(own, routes.fields))
         self._tables = RowTables(self._reader, own, routes, options.doc)
 
-    @property
-    def schema(self) -> pa.Schema:
-        """Return the schema of rows."""
-        return self._tables.schema
-
     def convert(self, records: KafkaRecords) -> Converted:
         """Return a row or a dead letter for each record. Raises SinkError if the template makes too many tables."""
         reading = self._reader.read(records.values, records.headers)
@@ -71,11 +66,11 @@ class Conversion:
 
     def _by_date(self, path: str, rows: pa.Table) -> Iterator[RowPart]:
         if not self._options.by_date:
-            yield RowPart(path, None, rows)
+            yield RowPart(path, rows)
             return
         dates = sorted(rows["date"].unique().to_pylist())
         for day in dates:
-            yield RowPart(path, day, rows if len(dates) == 1 else rows.filter(pc.equal(rows["date"], pa.scalar(day))))
+            yield RowPart(path, rows if len(dates) == 1 else rows.filter(pc.equal(rows["date"], pa.scalar(day))))
 
     def _bad(self, records: KafkaRecords, reading: JudgedLines) -> pa.Table:
         now = self._clock()

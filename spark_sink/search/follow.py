@@ -28,7 +28,6 @@ _CHUNK = 10_000  # hits that are sorted together by time; larger commits have se
 class Commit:
     """The data files with new rows of a commit. `has_new_columns`: the schema of the table may have changed."""
 
-    version: int
     files: tuple[SearchedFile, ...]
     has_new_columns: bool
 
@@ -52,7 +51,7 @@ class Commits:
             is_changed = any("metaData" in action or "protocol" in action for action in actions)
             if is_changed:
                 self.table = self.open(self.table.location)
-            yield Commit(self.version, tuple(map(self._file, added(actions))), is_changed)
+            yield Commit(tuple(map(self._file, added(actions))), is_changed)
 
     def _next(self) -> str | None:
         """Return the next commit, None if there is none yet."""

@@ -34,7 +34,9 @@ class Checkpoint:
     def query_id(self) -> str | None:
         """Return the id of the query; None before its first start."""
         with self._reading("metadata"):
-            return str(json.loads(self._text("metadata"))["id"]) if self._exists("metadata") else None
+            if self._files.get_file_info("metadata").type == fs.FileType.NotFound:
+                return None
+            return str(json.loads(self._text("metadata"))["id"])
 
     def last_planned(self) -> int:
         """Return the last planned batch, NO_BATCH without one."""
@@ -101,9 +103,6 @@ class Checkpoint:
     def _text(self, name: str) -> str:
         with self._files.open_input_stream(name) as stream:
             return bytes(stream.read()).decode()
-
-    def _exists(self, name: str) -> bool:
-        return bool(self._files.get_file_info(name).type != fs.FileType.NotFound)
 
     @cached_property
     def _files(self) -> fs.FileSystem:

@@ -17,7 +17,6 @@ from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.kafka.bounds import Bounds, between
 from log_shipper.spark_sink.kafka.lost import LostRange
 from log_shipper.spark_sink.kafka.offset_ranges import OffsetRange
-from log_shipper.spark_sink.kafka.offsets import to_json
 from log_shipper.spark_sink.landing.batch_handler import BatchHandler
 from log_shipper.spark_sink.landing.batch_writer import BatchResult, BatchWriter
 from log_shipper.spark_sink.landing.startup import KafkaTopics, Startup
@@ -221,7 +220,10 @@ class LandingLab:
         path = Path(self.config.checkpoint.path)
         if number == committed:
             number += 1
-            (path / "offsets" / str(number)).write_text(f"v1\n{{}}\n{to_json(self.partitions())}")
+            offsets: dict[str, dict[str, int]] = {}
+            for (topic, partition), offset in sorted(self.partitions().items()):
+                offsets.setdefault(topic, {})[str(partition)] = offset
+            (path / "offsets" / str(number)).write_text(f"v1\n{{}}\n{json.dumps(offsets)}")
         self.callback(None, number)
         if dies == "before commit":
             raise Killed

@@ -68,7 +68,7 @@ def outcome(record: object) -> str:
 
 def documented() -> dict[str, str]:
     """Return the second column of the table, by the first one."""
-    section = PAGE.read_text().partition("## What becomes of what")[2].partition("\n## ")[0]
+    section = PAGE.read_text().partition("## Which records land")[2].partition("\n## ")[0]
     return {row[0]: row[1] for row in re.findall(r"^\| ([^|]+) \| `?([^|`]+)`?[^|]* \|", section, re.MULTILINE)}
 
 

@@ -44,8 +44,8 @@ class Resolver:
         for server in self._servers:
             try:
                 response = self._exchange(query, server)
-            except (dns.exception.DNSException, OSError, ValueError) as error:
-                # ValueError: an invalid server name.
+            except (dns.exception.DNSException, EOFError, OSError, ValueError) as error:
+                # EOFError: the server closed the connection. ValueError: an invalid server name.
                 no_response_reason = f"{server.host}: {str(error) or type(error).__name__}"
                 continue
             return self._answer(response)

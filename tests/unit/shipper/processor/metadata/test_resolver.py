@@ -4,10 +4,8 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
-import dns.message
 import pytest
 
-from log_shipper.shipper.options.dns import Nameserver
 from log_shipper.shipper.processor.metadata.lookups import FAILURE, LookupResult
 from log_shipper.shipper.processor.metadata.resolver import Resolver, Workers
 from tests.name_servers import NameServer
@@ -79,14 +77,16 @@ def test_a_silent_name_server_costs_the_timeout() -> None:
     silent.close()
 
 
-class TimesOut(Resolver):
-    def _exchange(self, query: dns.message.QueryMessage, server: Nameserver) -> NoReturn:
-        raise TimeoutError
+@pytest.mark.parametrize("error", [TimeoutError, EOFError])
+def test_an_error_without_text_is_named_by_its_type(error: type[Exception], monkeypatch: pytest.MonkeyPatch) -> None:
+    """EOFError: a server that is asked over TCP or TLS closes the connection before its answer."""
 
+    def fail(*_: object) -> NoReturn:
+        raise error
 
-def test_an_error_without_text_is_named_by_its_type() -> None:
-    reason = TimesOut("A", ["127.0.0.1"], SECONDS).resolve("web.example").no_response_reason
-    assert reason == "127.0.0.1: TimeoutError"
+    monkeypatch.setattr(Resolver, "_exchange", fail)
+    reason = Resolver("A", ["127.0.0.1"], SECONDS).resolve("web.example").no_response_reason
+    assert reason == f"127.0.0.1: {error.__name__}"
 
 
 def test_threads_end_with_their_owner() -> None:

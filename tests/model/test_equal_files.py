@@ -12,11 +12,19 @@ from tests.lab import Lab
 BACKUP = "backup starts\nbackup is done\n"
 
 
-def place(lab: Lab, name: str, content: str) -> None:
-    """Create the file elsewhere and move it to its place, so that it appears as a whole."""
+def place(lab: Lab, name: str, content: str, second: int | None = None) -> None:
+    """Create the file elsewhere and move it to its place, so that it appears as a whole. `second`: its time."""
     made = lab.logs.parent / "made"
     made.write_text(content)
+    if second is not None:
+        os.utime(made, (second, second))
     made.rename(lab.logs / name)
+
+
+def make_directories(lab: Lab) -> None:
+    """Make the directories of two jobs that log to files of the same names."""
+    for name in ("mon", "tue"):
+        (lab.logs / name).mkdir()
 
 
 def take_inode(lab: Lab, inode: int) -> Path:
@@ -62,6 +70,71 @@ def test_nor_while_the_agent_was_down_and_with_its_inode(lab: Lab, more: str) ->
     lab.scan()
     assert lab.messages == BACKUP.splitlines() + (BACKUP + more).splitlines()
     assert len(set(ids_and_offsets(lab))) == len(lab.arrived)
+
+
+@pytest.mark.parametrize("more", ["", "one line more\n"])
+def test_nor_does_one_of_the_same_archive_resume_which_gave_both_one_whole_second(lab: Lab, more: str) -> None:
+    place(lab, "shop-a.log", BACKUP, second=1_700_000_000)
+    lab.start()
+    lab.wait_until(lambda: len(lab.arrived) == 2)
+    lab.remove("shop-a.log")
+    lab.scan()
+    place(lab, "shop-b.log", BACKUP + more, second=1_700_000_000)
+    lab.scan()
+    assert lab.messages == BACKUP.splitlines() + (BACKUP + more).splitlines()
+    assert len(set(ids_and_offsets(lab))) == len(lab.arrived)
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [("job1", "job10.gz"), ("mon/backup.log", "tue/backup.log.gz"), ("mon/backup.log.1", "tue/backup.log.2.gz")],
+)
+def test_nor_a_gz_of_another_job_whose_name_is_only_like_that_of_a_deleted_file(
+    lab: Lab, name: str, other: str
+) -> None:
+    lab.input["compression"] = "auto"
+    lab.paths = (f"{lab.logs}/job*", f"{lab.logs}/*/backup.log*")
+    make_directories(lab)
+    place(lab, name, BACKUP)
+    lab.start()
+    lab.wait_until(lambda: len(lab.arrived) == 2)
+    lab.remove(name)
+    lab.scan()
+    made = lab.logs.parent / "made"
+    made.write_bytes(gzip.compress(BACKUP.encode() + b"1 error\n"))
+    made.rename(lab.logs / other)
+    lab.scan()
+    assert lab.messages == [*BACKUP.splitlines(), *BACKUP.splitlines(), "1 error"]
+
+
+def test_nor_an_older_file_of_another_job_that_has_the_name_of_a_truncated_one(lab: Lab) -> None:
+    lab.paths = (f"{lab.logs}/*/backup.log",)
+    make_directories(lab)
+    older = lab.logs.parent / "older"
+    older.write_text(BACKUP + "1 error\n")
+    place(lab, "mon/backup.log", BACKUP)
+    lab.start()
+    lab.wait_until(lambda: len(lab.arrived) == 2)
+    lab.truncate("mon/backup.log")
+    lab.scan()
+    older.rename(lab.logs / "tue/backup.log")
+    lab.scan()
+    assert lab.messages == [*BACKUP.splitlines(), *BACKUP.splitlines(), "1 error"]
+
+
+@pytest.mark.parametrize("name", ["app.log", "restored/app.log"])
+def test_a_file_resumes_that_was_restored_with_a_whole_second_and_its_name(lab: Lab, name: str) -> None:
+    lab.paths = (f"{lab.logs}/**/app.log",)
+    (lab.logs / "restored").mkdir()
+    place(lab, "app.log", BACKUP)
+    lab.start()
+    lab.wait_until(lambda: len(lab.arrived) == 2)
+    second = int((lab.logs / "app.log").stat().st_mtime)
+    lab.remove("app.log")
+    lab.scan()
+    place(lab, name, BACKUP + "more\n", second)
+    lab.scan()
+    assert lab.messages == [*BACKUP.splitlines(), "more"]
 
 
 def test_a_copy_that_takes_the_place_of_its_original_gets_no_id_under_which_more_was_sent(lab: Lab) -> None:

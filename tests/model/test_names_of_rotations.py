@@ -17,6 +17,7 @@ NAMES = [
     "app-2026-11-21-1.log",
     "old/app-2026-11-21-1.log",
     "old/app.1.log",
+    "2026-11-21/app.log",
 ]
 
 
@@ -41,8 +42,9 @@ def rename(lab: Lab, name: str) -> None:
 def test_a_file_that_was_rotated_while_the_agent_was_down_resumes_where_it_was(
     lab: Lab, name: str, rotate: object
 ) -> None:
-    (lab.logs / "old").mkdir()
-    lab.paths = (f"{lab.logs}/*.log*", f"{lab.logs}/old/*.log*")
+    for directory in ("old", "2026-11-21"):
+        (lab.logs / directory).mkdir()
+    lab.paths = (f"{lab.logs}/*.log*", f"{lab.logs}/*/*.log*")
     lab.input["compression"] = "auto"
     lab.ship("app.log", "one", "two")
     lab.stop()

@@ -10,15 +10,21 @@ line is noticed, a skipped one is not.
 |-----------------------------------------------------------|--------------------------|-----------|
 | the same inode, born at the same time                     | resumes                  | new       |
 | the same inode, and the file system has no birth times    | resumes                  | new       |
-| a .gz that is named after it, or has its time             | resumes                  | new       |
-| the same modification time: restored, or moved to another |                          |           |
-| disk                                                      | resumes                  | new       |
-| named as that log, and existed before it was truncated    | new                      | resumes   |
+| a .gz that is named after it, and is where rotation may   |                          |           |
+| have put it (rotated_names.py) or has its time            | resumes                  | new       |
+| the same modification time: compressed, restored, or      |                          |           |
+| moved to another disk. Of whole seconds, also a name that |                          |           |
+| is the same or may be that of a rotated one               | resumes                  | new       |
+| named as that log, where rotation may have put it, and    |                          |           |
+| existed before that was truncated                         | new                      | resumes   |
 | its suspected copy before it was truncated                |                          |           |
 | (copy_detector.py)                                        | new                      | resumes   |
 | with `file_identity.fingerprint.growing`, the bytes that  |                          |           |
 | the fingerprint selects (another inode, if truncated)     | resumes                  | resumes   |
 | none of these                                             | new                      | new       |
+
+Names and whole seconds show little: nightly jobs log to files of one name in several directories, and an archive
+unpacks all of its files with one time. So a name counts only in its place, and a second only with a name.
 
 The price: files that are restored without their times, and copies by tools that neither set times nor give such names,
 are shipped again. `file_identity.fingerprint` is for users who prefer the other risk.
@@ -29,7 +35,7 @@ from enum import Enum, auto
 from log_shipper.registry.state import MISSING, REMOVED, TRUNCATED, FileState
 from log_shipper.shipper.inputs.files.discovery.spec import key_of
 from log_shipper.shipper.inputs.files.identity.opened_file import OpenedFile
-from log_shipper.shipper.inputs.files.identity.rotated_names import is_named_after, is_of_same_log
+from log_shipper.shipper.inputs.files.identity.rotated_names import is_named_after, is_of_same_log, shows_rotation
 
 SECOND = 10**9
 
@@ -80,17 +86,17 @@ def _has_fingerprint(state: FileState, opened: OpenedFile) -> bool:
 
 
 def _relation(state: FileState, opened: OpenedFile, original_id: str) -> Relation:
+    path = opened.scanned.path
     if state.ended == TRUNCATED:
-        is_copy = state.id == original_id or (
-            is_of_same_log(opened.scanned.path, state.path) and _existed_since(opened) <= state.modified
-        )
+        is_named = is_of_same_log(path, state.path) and shows_rotation(path, state.path)
+        is_copy = state.id == original_id or (is_named and _existed_since(opened) <= state.modified)
         return Relation.COPY if is_copy and opened.key != key_of(state) else Relation.NONE
     births = {state.birth, opened.birth}
     if state.inode == opened.scanned.inode[1] and (len(births) == 1 or 0 in births):
         return Relation.SAME_INODE if 0 in births else Relation.SAME
     if opened.content.compressed and not state.compressed:
-        is_from = is_named_after(opened.scanned.path, state.path) or _same_time(state, opened)
-        return Relation.ZIPPED if is_from else Relation.NONE
+        is_named = is_named_after(path, state.path) and shows_rotation(path, state.path)
+        return Relation.ZIPPED if is_named or _same_time(state, opened) else Relation.NONE
     is_whole = opened.content.compressed or opened.size >= state.size_seen
     return Relation.SAME_TIME if is_whole and _same_time(state, opened) else Relation.NONE
 
@@ -102,10 +108,12 @@ def _existed_since(opened: OpenedFile) -> int:
 
 
 def _same_time(state: FileState, opened: OpenedFile) -> bool:
-    """Return True if the modification times are equal: to the nanosecond, or to the second where a tool or file system
-    keeps no more."""
+    """Return True if the modification times are equal: to the nanosecond, or, if the names may be those of one file, to
+    the second where a tool or file system keeps no more."""
     if not state.modified:
         return False
     if not state.modified % SECOND or not opened.modified % SECOND:
-        return state.modified // SECOND == opened.modified // SECOND
+        path = opened.scanned.path
+        is_named = is_named_after(path, state.path) or is_named_after(state.path, path)
+        return is_named and state.modified // SECOND == opened.modified // SECOND
     return state.modified == opened.modified

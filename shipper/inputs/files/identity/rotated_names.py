@@ -2,7 +2,8 @@
 
 A name is that of the log, and what rotation has added to it: generations and dates, behind it (`app.log.1`,
 `app.log-20261121`) or before its extension (`app.1.log`, `app-2026-11-21.0.log`). The rule is the same for a file that
-was renamed, copied or compressed (`.gz`), and whatever its directory is.
+was renamed, copied or compressed (`.gz`). In another directory it must have been added: there, any job may have a file
+of the same name.
 """
 
 import re
@@ -11,23 +12,37 @@ from collections.abc import Iterator
 NUMBERS = re.compile(r"(?:[._-]\d+)+$")
 BEFORE_EXTENSION = re.compile(r"(?:\.\d+|[._-]\d{4,})(?:[._-]\d+)*$")  # worker-1.log is not a generation of worker.log
 PART = re.compile(r"\d{4}[._-]\d\d[._-]\d\d|\d+")  # a date, or a number
+DATE = re.compile(r"\d{4}[._/-]?\d\d")  # at least a year and a month, in the names of directories
 MAX_DIGITS = 3  # of a generation: a larger number is a date
 GENERATION = re.compile(rf"(?P<before>.+)\.(?P<number>\d{{1,{MAX_DIGITS}}})(?P<extension>\.[^.]*[^.\d][^.]*|)")
 
 
 def is_named_after(path: str, original: str) -> bool:
-    """Return True if rotation may have given this path to the file at `original`, a log (app.log) or an older
+    """Return True if rotation may have given this name to the file at `original`, a log (app.log) or an older
     generation of it (app.log.1). A tool may also append anything else to the name (app.log.bak)."""
-    if name_of(path).startswith(name_of(original)):
+    if _is_appended(name_of(path), name_of(original)):
         return True
     (log, added), (original_log, original_added) = _split(path), _split(original)
     return log == original_log and (added[: len(original_added)] == original_added or _is_older(added, original_added))
 
 
 def is_of_same_log(path: str, original: str) -> bool:
-    """Return True if the path may be that of a copy of the file at `original`, which may have been rotated itself
+    """Return True if the name may be that of a copy of the file at `original`, which may have been rotated itself
     since."""
-    return name_of(path).startswith(name_of(original)) or log_of(path) == log_of(original)
+    return _is_appended(name_of(path), name_of(original)) or log_of(path) == log_of(original)
+
+
+def shows_rotation(path: str, original: str) -> bool:
+    """Return True if a file of the same log is where rotation may have put it: in the directory of `original`, in one
+    of a date below that, or, with a number or date added to its name, in any other one."""
+    directory, original_directory = directory_of(path), directory_of(original)
+    if directory == original_directory:
+        return True
+    if directory.startswith(original_directory) and DATE.search(directory, len(original_directory)):
+        return True
+    (log, added), (original_log, original_added) = _split(path), _split(original)
+    is_added = len(added) > len(original_added) and added[: len(original_added)] == original_added
+    return log == original_log and is_added
 
 
 def was_rotated_before(path: str, original: str) -> bool:
@@ -48,6 +63,13 @@ def generation_of(path: str, log: str) -> int | None:
 def numbers_in(path: str) -> list[int]:
     """Return the numbers that rotation has added to the name: those of dates, and others."""
     return [int(digits) for part in _split(path)[1] for digits in re.findall(r"\d+", part)]
+
+
+def _is_appended(name: str, original: str) -> bool:
+    """Return True if nothing or an extension follows the whole original name (job1.gz, but not job10.gz), or anything
+    follows its extension (app.log-old)."""
+    separators = "._-" if _extension(original) else "."
+    return name == original or (name.startswith(original) and name[len(original)] in separators)
 
 
 def _is_older(added: list[str], younger: list[str]) -> bool:
@@ -81,6 +103,11 @@ def name_of(path: str) -> str:
     return path.rpartition("/")[2]
 
 
+def directory_of(path: str) -> str:
+    """Return the path of the directory, with the slash at its end."""
+    return path[: len(path) - len(name_of(path))]
+
+
 def _extension(name: str) -> str:
     stem, dot, extension = name.rpartition(".")
     return dot + extension if stem and extension else ""
@@ -96,7 +123,7 @@ def possible_originals(path: str) -> Iterator[str]:
     """Yield the paths from which this one may have been made: a part of its name, that and its extension, or its name
     with a lower generation."""
     name = name_of(path)
-    directory = path[: len(path) - len(name)]
+    directory = directory_of(path)
     plain = name.removesuffix(".gz")
     extension = _extension(log_of(path))
     for end in range(len(name) - 1, 0, -1):

@@ -92,6 +92,23 @@ ROWS = {
     ),
     "a .gz of a younger generation": Row(new_file("/l/app.log.1.gz", content=ZIPPED), entry(path="/l/app.log.2")),
     "a .gz of another name and time": Row(new_file("/l/my-app.log.gz", content=ZIPPED)),
+    "a .gz whose name only begins with its": Row(new_file("/l/job10.gz", content=ZIPPED), entry(path="/l/job1")),
+    "a .gz of its name": Row(new_file("/l/app.log.gz", content=ZIPPED), resumes=IF_MISSING),
+    "a .gz of its name in another directory": Row(
+        new_file("/tue/backup.log.gz", content=ZIPPED), entry(path="/mon/backup.log")
+    ),
+    "a .gz of its name in a directory of that date": Row(
+        new_file("/l/2026-11/app.log.gz", content=ZIPPED), resumes=IF_MISSING
+    ),
+    "a .gz of its name and time in another directory": Row(
+        new_file("/old/app.log.gz", content=ZIPPED, modified=MODIFIED), resumes=IF_MISSING
+    ),
+    "a .gz of its second, which is all that it has, and of its name in another directory": Row(
+        new_file("/old/app.log.gz", content=ZIPPED, modified=MODIFIED // SECOND * SECOND), resumes=IF_MISSING
+    ),
+    "a .gz of its second, which is all that it has, and of another name": Row(
+        new_file("/l/all.gz", content=ZIPPED, modified=MODIFIED // SECOND * SECOND)
+    ),
     "a .gz of a .gz's name, and another time": Row(
         new_file("/l/app.log.gz.1", content=ZIPPED), entry(path="/l/app.log.gz", compressed=5)
     ),
@@ -107,6 +124,13 @@ ROWS = {
     ),
     "named by a number before its extension": Row(new_file("/l/app.1.log", birth=MODIFIED), resumes=IF_TRUNCATED),
     "named by a date": Row(new_file("/old/app-20261121.log", birth=MODIFIED), resumes=IF_TRUNCATED),
+    "of its name in another directory, and made before it was truncated": Row(
+        new_file("/tue/backup.log", birth=MODIFIED), entry(path="/mon/backup.log")
+    ),
+    "of another date, in another directory": Row(
+        new_file("/tue/app-20261122.log", birth=MODIFIED), entry(path="/mon/app-20261121.log")
+    ),
+    "whose name only begins with its": Row(new_file("/l/job10", birth=MODIFIED), entry(path="/l/job1")),
     "made a moment later": Row(new_file("/l/app.log.1", birth=MODIFIED + 1)),
     "made later, with an older time": Row(new_file("/l/app.log.1", modified=MODIFIED - 1)),
     "named after it and written before it was truncated, its birth unknown": Row(
@@ -162,7 +186,26 @@ def test_no_file_resumes_in_the_entry_of_a_file_that_exists() -> None:
     ],
 )
 def test_times_are_equal_to_the_second_only_where_one_has_no_more(remembered: int, seen: int, equal: bool) -> None:
-    assert may_resume(entry(modified=remembered), new_file(modified=seen)) is equal
+    assert may_resume(entry(modified=remembered), new_file("/restored/app.log", modified=seen)) is equal
+
+
+@pytest.mark.parametrize(
+    ("path", "original", "resumes"),
+    [
+        ("/l/shop-a.log", "/l/shop-a.log", True),
+        ("/restored/shop-a.log", "/l/shop-a.log", True),
+        ("/l/shop-a.log.1", "/l/shop-a.log", True),
+        ("/l/shop-a.log", "/l/shop-a.log-20261121", True),
+        ("/l/shop-b.log", "/l/shop-a.log", False),
+        ("/l/shop-20261122.log", "/l/shop-20261121.log", False),
+        ("/l/job10", "/l/job1", False),
+    ],
+)
+def test_and_only_of_files_whose_names_may_be_those_of_one(path: str, original: str, resumes: bool) -> None:
+    """Zip and tar give all files of an archive their seconds, or one and the same."""
+    for remembered, seen in ((5 * SECOND, 5 * SECOND), (5 * SECOND + 7, 5 * SECOND), (5 * SECOND, 5 * SECOND + 7)):
+        state = entry(path=original, modified=remembered)
+        assert may_resume(state, new_file(path, modified=seen)) is resumes
 
 
 UNPROVABLE: dict[str, dict[str, Any]] = {

@@ -6,6 +6,7 @@ from log_shipper.shipper.inputs.files.identity.rotated_names import (
     is_named_after,
     is_of_same_log,
     possible_originals,
+    shows_rotation,
     was_rotated_before,
 )
 
@@ -39,6 +40,9 @@ from log_shipper.shipper.inputs.files.identity.rotated_names import (
         ("/l/app.1.log.gz", "/l/app.1.log"),
         ("/l/app.2.log.gz", "/l/app.1.log"),
         ("/l/app.2026-11-21.1.log", "/l/app.2026-11-21.0.log"),
+        ("/l/app.log-old", "/l/app.log"),
+        ("/l/job1.gz", "/l/job1"),
+        ("/l/job1.bak.gz", "/l/job1"),
         ("app.log.1", "app.log"),
     ],
 )
@@ -62,6 +66,10 @@ def test_the_name_of_a_rotated_file_shows_its_original(path: str, original: str)
         ("/l/app.log", "/l/app.log.1"),
         ("/l/worker-12.log.1", "/l/worker-13.log"),
         ("/l/my-app.log.1", "/l/app.log"),
+        ("/l/job10", "/l/job1"),
+        ("/l/job10.gz", "/l/job1"),
+        ("/l/job-a.gz", "/l/job"),
+        ("/l/app.logs", "/l/app.log"),
         ("/app.log/other", "/l/app.log"),
     ],
 )
@@ -118,6 +126,7 @@ def test_a_file_is_no_copy_of_itself_of_an_older_one_or_of_one_elsewhere(path: s
         ("/l/app.log.bak", "/l/app.log", True),
         ("/l/app.log.1", "/l/app2.log", False),
         ("/l/worker-1.log", "/l/worker-2.log", False),
+        ("/l/job10", "/l/job1", False),
     ],
 )
 def test_a_copy_and_its_original_have_names_of_the_same_log(path: str, original: str, expected: bool) -> None:
@@ -143,6 +152,31 @@ def test_a_copy_and_its_original_have_names_of_the_same_log(path: str, original:
 )
 def test_a_generation_becomes_an_older_one_or_is_compressed(path: str, original: str, expected: bool) -> None:
     assert was_rotated_before(path, original) is expected
+
+
+@pytest.mark.parametrize(
+    ("path", "original", "expected"),
+    [
+        ("/l/app.log.gz", "/l/app.log", True),
+        ("/l/app.log.bak", "/l/app.log", True),
+        ("/old/app.log.1", "/l/app.log", True),
+        ("/old/app-20261121.log.gz", "/l/app.log", True),
+        ("/old/app-20261121.1.log", "/l/app-20261121.log", True),
+        ("/l/2026-11-21/app.log.gz", "/l/app.log", True),
+        ("/l/2026/11/app.log", "/l/app.log", True),
+        ("app.log.1", "app.log", True),
+        ("/tue/app.log", "/mon/app.log", False),
+        ("/tue/app.log.gz", "/mon/app.log", False),
+        ("/tue/app.log.bak", "/mon/app.log", False),
+        ("/tue/app.log.2.gz", "/mon/app.log.1", False),
+        ("/tue/app-20261122.log", "/mon/app-20261121.log", False),
+        ("/l/tue/app.log.gz", "/l/app.log", False),
+        ("/2026-11-22/app.log", "/2026-11-21/app.log", False),
+        ("/tue/web.log.1", "/mon/app.log", False),
+    ],
+)
+def test_in_another_directory_rotation_shows_by_a_number_or_date(path: str, original: str, expected: bool) -> None:
+    assert shows_rotation(path, original) is expected
 
 
 def test_a_number_as_long_as_a_date_costs_no_more_than_a_short_one() -> None:

@@ -3,7 +3,8 @@
     ShipperError
     ├── Truncated               the bytes before the position are not those that were read: the file was truncated
     │   │                       or rewritten (reader/log_file, source)
-    │   └── Disproved           at its first reading: the file is not the one that its entry remembers (source)
+    │   └── Disproved           at its first reading: the file is not the one that its entry remembers (source), or is
+    │                           compressed, and was empty before
     ├── CompressionError        a .gz is damaged or cut off (reader/gzip_file)
     ├── ContainerLineError      a line is not in a container runtime's format (reader/container_line)
     ├── SyslogError             a text is not a syslog message (syslog_format)
@@ -39,7 +40,8 @@ class Truncated(ShipperError):
 
 
 class Disproved(Truncated):
-    """Raised when a file does not have the bytes shipped under its registry entry."""
+    """Raised when a file does not have the bytes shipped under its registry entry, or proves to be compressed once it
+    has any."""
 
 
 class TooManyTaps(ShipperError):

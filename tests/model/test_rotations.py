@@ -122,6 +122,49 @@ def test_a_gz_that_was_never_seen_is_read_through(lab: Lab) -> None:
     assert not lab.crawler.running
 
 
+@pytest.mark.parametrize("name", ["a.log.1.gz.tmp", "b.log.1.gz.tmp"])
+@pytest.mark.parametrize("first", [0, 1, 2, 3, 20])
+def test_a_gz_that_was_empty_under_a_temporary_name_is_not_shipped_as_text(lab: Lab, name: str, first: int) -> None:
+    """Beside a file of which it may be a copy, it waits; otherwise it is read already when it gets its first bytes."""
+    lab.input["compression"] = "auto"
+    lab.ship("a.log", "one")
+    lines = [f"row {number}" for number in range(300)]
+    packed = gzip.compress("".join(f"{line}\n" for line in lines).encode(), mtime=0x0A0A0A0A)  # as ends of lines
+    with (lab.logs / name).open("wb", buffering=0) as file:
+        lab.wait_until(lambda: lab.inode(name) in lab.opened_by_agent(), seconds=0.0005)
+        file.write(packed[:first])
+        lab.take_steps()
+        file.write(packed[first:])
+    lab.take_steps()
+    lab.rotate(name, to=name.removesuffix(".tmp"))
+    lab.scan(3)
+    assert lab.messages == ["one", *lines]
+
+
+def test_nor_are_its_lines_shipped_again_if_it_is_a_copy(lab: Lab) -> None:
+    lab.input["compression"] = "auto"
+    lab.ship("a.log.1", "one", "two")
+    with (lab.logs / "a.log.1.gz.tmp").open("wb") as file:
+        lab.wait_until(lambda: lab.inode("a.log.1.gz.tmp") in lab.opened_by_agent(), seconds=0.0005)
+        file.write(gzip.compress(b"one\ntwo\n"))
+    lab.take_steps()
+    lab.rotate("a.log.1.gz.tmp", to="a.log.1.gz")
+    lab.remove("a.log.1")
+    lab.scan(3)
+    assert lab.messages == ["one", "two"]
+
+
+def test_a_text_that_was_empty_at_first_is_shipped_as_text(lab: Lab) -> None:
+    lab.input["compression"] = "auto"
+    lab.append("a.log", "")
+    lab.start()
+    lab.wait_until(lambda: lab.inode("a.log") in lab.opened_by_agent())
+    lab.append("a.log", "\x1f")
+    lab.take_steps()
+    lab.append("a.log", " one\n")
+    lab.wait_until(lambda: lab.messages == ["\x1f one"])
+
+
 def test_once_reads_gzip_files_too(lab: Lab) -> None:
     lab.input["compression"] = "auto"
     lab.append("a.log.1", "one\ntwo")

@@ -235,7 +235,7 @@ class Crawler:
             self._survey.request_scan()
         unproven = harvester.unproven
         self.open_files.leave(harvester, decided)
-        if again is not None and unproven is not None:  # else no input includes it any more
+        if again is not None:  # else no input includes it any more
             self._intake.identify_again(again, unproven)
         return batch
 
@@ -260,7 +260,7 @@ class Crawler:
         return batch
 
     def _reopened(self, harvester: Harvester) -> OpenedFile | None:
-        """Return the file to be identified again, because it does not have the bytes that its entry remembers."""
+        """Return the file to be identified again, because it is not what it was taken for."""
         spec = self._inputs.specs.get(harvester.source.input_id)
         try:
             path, fd = harvester.state.path, harvester.fd

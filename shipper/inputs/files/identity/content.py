@@ -5,7 +5,7 @@ from typing import Protocol
 
 from log_shipper.config.text.encodings import padding_unit
 from log_shipper.registry.state import FileState
-from log_shipper.shipper.errors import Truncated
+from log_shipper.shipper.errors import Disproved, Truncated
 from log_shipper.shipper.inputs.files.identity.fingerprint import HEAD_SIZE, digest, fingerprint, tail_hash
 from log_shipper.shipper.inputs.files.identity.padding import FIRST_WINDOW, Padding, content_size, is_filled_to
 from log_shipper.shipper.inputs.files.identity.prefix import Prefix, ProofTrail
@@ -50,12 +50,21 @@ class Content(Protocol):
 
 class PlainFile(LogFile):
     """A plain file. After a pause it may have been truncated and grown past the offset again, with equal bytes before
-    it (repeated lines), so the head is compared too. `unit` as in padding.py."""
+    it (repeated lines), so the head is compared too. `unit` as in padding.py. `may_be_gzip`: the first bytes, which it
+    did not have when it was opened, may show that it is a gzip file."""
 
     def __init__(
-        self, fd: int, offset: int, cuts: tuple[int, ...] = (), trail: ProofTrail | None = None, unit: int = 1
+        self,
+        fd: int,
+        offset: int,
+        cuts: tuple[int, ...] = (),
+        trail: ProofTrail | None = None,
+        unit: int = 1,
+        *,
+        may_be_gzip: bool = False,
     ) -> None:
         super().__init__(fd, offset, cuts)
+        self._may_be_gzip = may_be_gzip and offset < len(MAGIC)
         self.unit = unit
         self._padding = Padding(unit)
         self._trail = trail or ProofTrail(None)
@@ -69,6 +78,11 @@ class PlainFile(LogFile):
         if self._paused and not self._has_its_head:
             self.offset, self._tail = offset, tail  # nothing of it was passed on
             raise Truncated(os.fstat(self.fd).st_size)
+        if data and self._may_be_gzip:
+            if is_gzip(self.fd):
+                self.offset, self._tail = offset, tail
+                raise Disproved(os.fstat(self.fd).st_size)
+            self._may_be_gzip = self.offset < len(MAGIC)
         if data:
             self._trail.add(data)
             if self._head[0] < HEAD_SIZE:
@@ -129,15 +143,17 @@ class PlainFile(LogFile):
 
 
 class Plain:
-    """The content of a plain file. `unit` as in padding.py; `opened` is its status when it was opened."""
+    """The content of a plain file. `unit` as in padding.py; `opened` is its status when it was opened; `may_be_gzip` as
+    in PlainFile."""
 
     compressed = False
-    __slots__ = ("_unit", "fd", "opened")
+    __slots__ = ("_unit", "fd", "may_be_gzip", "opened")
 
-    def __init__(self, fd: int, unit: int = 1, opened: Look | None = None) -> None:
+    def __init__(self, fd: int, unit: int = 1, opened: Look | None = None, *, may_be_gzip: bool = False) -> None:
         self.fd = fd
         self._unit = unit
         self.opened = opened
+        self.may_be_gzip = may_be_gzip
 
     @property
     def size(self) -> int:
@@ -172,7 +188,8 @@ class Plain:
         return False
 
     def reader(self, offset: int, cuts: tuple[int, ...], trail: ProofTrail, fd: int | None = None) -> PlainFile:
-        return PlainFile(self.fd if fd is None else fd, offset, cuts, trail, self._unit)
+        fd = self.fd if fd is None else fd
+        return PlainFile(fd, offset, cuts, trail, self._unit, may_be_gzip=self.may_be_gzip)
 
 
 class ZippedFile(GzipFile):
@@ -230,12 +247,21 @@ def content_of(fd: int, compression: str, path: str = "", unit: int = 1) -> Cont
         return Zipped(fd)
     opened = look_of(os.fstat(fd))
     is_measured = unit > 0 and content_size(fd, unit) is not None
-    return Plain(fd, unit if is_measured else 0, opened)
+    # Any file is empty at first: gzip may write to a name that does not end with .gz, and rename the whole file.
+    may_be_gzip = compression == "auto" and opened[0] < len(MAGIC)
+    return Plain(fd, unit if is_measured else 0, opened, may_be_gzip=may_be_gzip)
 
 
 def content_for(config: InputConfig, fd: int, path: str = "") -> Content:
     """Return the content of an open file of an input. Raises OSError."""
     return content_of(fd, config.compression, path, padding_unit(config.encoding, config.line_terminator))
+
+
+def content_now(content: Content) -> Content:
+    """Return the content of an open file of which nothing was read yet: its first bytes may have come since it was
+    opened, and show that it is compressed. Raises OSError."""
+    is_packed = isinstance(content, Plain) and content.may_be_gzip and is_gzip(content.fd)
+    return Zipped(content.fd) if is_packed else content
 
 
 def _may_become_gzip(fd: int, path: str) -> bool:

@@ -17,7 +17,7 @@ from log_shipper.registry.state import TRUNCATED, FileState
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.inputs.files.discovery.scanner import Inode, ScannedFile
 from log_shipper.shipper.inputs.files.discovery.spec import Candidate, FileKey, InputSpec, key_of
-from log_shipper.shipper.inputs.files.identity.content import Plain, begins_as
+from log_shipper.shipper.inputs.files.identity.content import Plain, begins_as, content_now
 from log_shipper.shipper.inputs.files.identity.opened_file import OpenedFile, opened_plain
 from log_shipper.shipper.inputs.files.identity.prefix import Prefix
 from log_shipper.shipper.inputs.files.identity.rotated_names import possible_originals
@@ -118,10 +118,13 @@ class CopyDetector:
         """Return the suspected copies with their current size and times, and the paths that the last survey found."""
         current = []
         for key, suspect in self.suspects.items():
-            opened, status = suspect.opened, os.fstat(suspect.opened.content.fd)
+            opened, content = suspect.opened, content_now(suspect.opened.content)
+            status = os.fstat(content.fd)
             scanned = candidates[key].file if key in candidates else opened.scanned
             now = ScannedFile.from_status(scanned.path, status)
-            current.append(replace(opened, size=opened.content.size, scanned=now, modified=status.st_mtime_ns))
+            current.append(
+                replace(opened, content=content, size=content.size, scanned=now, modified=status.st_mtime_ns)
+            )
         return current
 
     def hand_over(self, removed: Container[str], specs: Mapping[str, InputSpec]) -> None:

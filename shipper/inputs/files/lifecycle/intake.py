@@ -54,9 +54,11 @@ class FileIntake:
     def _open(self, admitted: list[Candidate]) -> None:
         self._take([*self._copies.refreshed(self._survey.candidates), *self._resolver.open(admitted)])
 
-    def identify_again(self, opened: OpenedFile, unproven: FileState) -> None:
-        """Identify a file again that does not have the bytes of the entry `unproven`, with which it was matched."""
-        self._entries.note_disproved(unproven, opened)
+    def identify_again(self, opened: OpenedFile, unproven: FileState | None) -> None:
+        """Identify a file again that does not have the bytes of the entry `unproven`, with which it was matched; None
+        if it was new, and proves to be compressed."""
+        if unproven is not None:
+            self._entries.note_disproved(unproven, opened)
         self._take([opened])
 
     def read_removed(self, fd: int, state: FileState) -> bool:

@@ -22,6 +22,7 @@ it are in flight is Draining first. What is done in capitals is an `Effect`.
 |           |                                                     |           | (relation.py)                          |
 | Suspected | it differs, grows, is deleted; after 5 s            | opened    | it is new                              |
 | Reading   | the proof fails: the entry is not its own           | opened    | IDENTIFY it again, PUT_BACK the entry  |
+| Reading   | it was empty, and proves to be compressed           | opened    | IDENTIFY it again                      |
 | Reading   | it is shorter, or has other bytes than were read    | none      | END truncated, COUNT, SCAN; its last   |
 |           |                                                     |           | message is sent, unless a copy has     |
 |           |                                                     |           | more of it                             |

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from log_shipper.registry.state import FileState
-from log_shipper.shipper.errors import Truncated
+from log_shipper.shipper.errors import Disproved, Truncated
 from log_shipper.shipper.inputs.files.identity.content import (
     Content,
     Plain,
     PlainFile,
     Zipped,
+    content_now,
     content_of,
     tail_at,
     trail_from,
@@ -170,6 +171,21 @@ def test_a_file_is_compressed_by_the_option_or_by_its_first_bytes(
 ) -> None:
     file.write(content)
     assert type(content_of(file.fd, compression)) is kind
+
+
+@pytest.mark.parametrize(("compression", "is_noticed"), [("auto", True), ("none", False)])
+def test_a_file_that_was_empty_proves_to_be_compressed(file: OpenFile, compression: str, *, is_noticed: bool) -> None:
+    content, packed = content_of(file.fd, compression), gzip.compress(b"one\n", mtime=0)
+    assert content_now(content) is content
+    reader = content.reader(0, (), ProofTrail(Prefix()))
+    file.write(packed)
+    assert content_now(content).compressed is is_noticed
+    if is_noticed:
+        with pytest.raises(Disproved):
+            reader.next()
+        assert reader.offset == 0
+    else:
+        assert packed.startswith(reader.next())
 
 
 # Reading, and what proves what was read.

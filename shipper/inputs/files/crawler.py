@@ -232,7 +232,7 @@ class Crawler:
             again = self._reopened(harvester)
         if Effect.SCAN in decided.effects:
             self.files[harvester.key].is_fresh = True
-            self._survey.request_scan()
+            self._survey.request_scan([harvester.key])  # if it waits, its old size must not count as lost
         unproven = harvester.unproven
         self.open_files.leave(harvester, decided)
         if again is not None:  # else no input includes it any more

@@ -85,6 +85,45 @@ def test_a_file_that_is_deleted_while_it_waits_is_logged_and_counted(
     assert "b.log.1 disappeared before it could be opened" in caplog.text
 
 
+def test_so_is_one_that_is_truncated_while_it_waits(busy: UserLab, caplog: pytest.LogCaptureFixture) -> None:
+    busy.truncate("b.log.1")
+    busy.append("b.log.1", "new\n")
+    busy.pass_time(600)
+    assert busy.running.metrics.bytes_lost == len("waits\n")
+    assert "b.log.1 was truncated" in caplog.text
+    busy.destination.holding = False
+    busy.pass_time(600)
+    assert busy.messages == ["one", "two", "new"]
+    assert busy.running.metrics.bytes_lost == len("waits\n")
+
+
+def test_one_that_is_copied_and_truncated_while_it_waits_is_not_lost(busy: UserLab) -> None:
+    busy.copytruncate("b.log.1", "b.log.2")
+    busy.append("b.log.1", "new\n")
+    busy.pass_time(600)
+    busy.destination.holding = False
+    busy.pass_time(600)
+    assert sorted(busy.messages) == ["new", "one", "two", "waits"]
+    assert busy.running.metrics.bytes_lost == 0
+
+
+def test_what_was_read_of_a_file_is_not_lost_when_it_is_truncated_and_then_waits(lab: UserLab) -> None:
+    lab.options = {"harvester_limit": 1}
+    lab.ship("a.log", "long and read")
+    lab.destination.holding = True
+    lab.truncate("a.log")
+    lab.append("b.log", "b\n")
+    lab.date("b.log", ago=60)
+    lab.append("a.log", "a\n")
+    lab.pass_time(60)
+    assert lab.crawler.status().waiting == 1
+    lab.pass_time(600)
+    lab.destination.holding = False
+    lab.pass_time(600)
+    assert lab.messages == ["long and read", "b", "a"]
+    assert lab.running.metrics.bytes_lost == 0
+
+
 @pytest.mark.parametrize("name", ["b.log.1.gz", "b.log.2.gz"])
 def test_one_that_is_compressed_while_it_waits_is_not_lost(busy: UserLab, name: str) -> None:
     before = (busy.logs / "b.log.1").stat()

@@ -113,9 +113,10 @@ class Survey:
         """Return True if a change since the last scan is known."""
         return self._is_requested or self._watcher.wants_scan or self._watcher.lost_events
 
-    def request_scan(self) -> None:
-        """Scan all inputs as soon as the delay after the last scan is over."""
+    def request_scan(self, changed: Iterable[FileKey] = ()) -> None:
+        """Scan all inputs as soon as the delay after the last scan is over, and inspect these files now."""
         self._is_requested = True
+        self.look_again(changed)
 
     def step(self) -> bool:
         """Scan the due inputs. Return True if there were any. Raises nothing about files."""

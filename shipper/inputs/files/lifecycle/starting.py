@@ -20,6 +20,7 @@ from log_shipper.shipper.inputs.files.lifecycle.closing import Closer
 from log_shipper.shipper.inputs.files.lifecycle.files import Files, Waiting
 from log_shipper.shipper.inputs.files.lifecycle.open_files import OpenFiles
 from log_shipper.shipper.inputs.files.lifecycle.transitions import Effect, Next, Opened, To, next_state
+from log_shipper.shipper.inputs.files.lifecycle.unopened import was_replaced
 from log_shipper.shipper.inputs.files.reading.batch_reader import BatchReader
 from log_shipper.shipper.inputs.files.reading.factory import ActiveInputs
 from log_shipper.shipper.inputs.files.reading.harvester import Harvester
@@ -56,15 +57,17 @@ class OpenLimits:
                 self._files.change(key, waiting.was)
 
     def renew(self, candidates: Mapping[FileKey, Candidate]) -> list[Candidate]:
-        """Take the waiting files of a survey; return those that it did not find. The work per file is repeated at each
-        survey, for up to a hundred thousand files."""
+        """Take the waiting files of a survey; return those that it did not find, or with other content. The work per
+        file is repeated at each survey, for up to a hundred thousand files."""
         missing = []
         for of_input in list(self._files.waiting.values()):
             for key, waiting in list(of_input.items()):
                 if key not in candidates:
                     missing.append(waiting.candidate)
                     self._files.change(key, waiting.was)
-                elif candidates[key].file is not waiting.candidate.file:
+                elif (now := candidates[key].file) is not waiting.candidate.file:
+                    if was_replaced(waiting.candidate.file, now):
+                        missing.append(waiting.candidate)
                     self._files.change(key, Waiting(candidates[key], waiting.was))
         return missing
 

@@ -12,6 +12,7 @@ it are in flight is Draining first. What is done in capitals is an `Effect`.
 |           |                                                     |           | (missing_files.py)                     |
 | Waiting   | there is a place for it                             | opened    |                                        |
 | Waiting   | no path names it any more                           | none      | what is lost is counted (unopened.py)  |
+| Waiting   | it is shorter, or its inode was used again          | Waiting   | the same                               |
 | opened    | it may be a copy of a file that is there            | Suspected | compared with it (copy_detector.py)    |
 | opened    | all of it was acknowledged, and needs no proof      | Closed    | KEEP                                   |
 | opened    | too old: ignore_older, ignore_inactive              | Closed    | KEEP; PUT_BACK if it needs a proof     |

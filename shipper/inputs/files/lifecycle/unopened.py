@@ -1,21 +1,32 @@
-"""Report files that disappeared while they waited to be opened: a loss, unless another file has their content.
+"""Report files that disappeared before they were opened: a loss, unless another file has their content.
 
 When Kafka is down, open files cannot be closed, so later ones wait, and rotation may delete them. Of such a file only
 the result of a scan is known.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+import os
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 
 from log_shipper.runtime.logs.folding import EACH
 from log_shipper.shipper.inputs.files.discovery.scanner import ScannedFile
 from log_shipper.shipper.inputs.files.discovery.spec import Candidate, FileKey, key_of
 from log_shipper.shipper.inputs.files.identity.entries import RegistryEntries
-from log_shipper.shipper.inputs.files.identity.rotated_names import possible_originals
+from log_shipper.shipper.inputs.files.identity.rotated_names import is_named_after, log_of, possible_originals
 from log_shipper.shipper.metrics import Metrics
 
 logger = logging.getLogger(__name__)
+
+
+def was_replaced(before: ScannedFile, now: ScannedFile) -> bool:
+    """Return True if a waiting file was truncated, or deleted and its inode is used again, which only its size shows,
+    or that a rotated file seems to be the log now. What was rewritten to a larger size goes unnoticed."""
+    if now.size < before.size:
+        return True
+    may_be_other = now.path != before.path and now.modified > before.modified
+    return may_be_other and log_of(now.path) == log_of(before.path) and is_named_after(before.path, now.path)
 
 
 def report_unopened(
@@ -25,8 +36,8 @@ def report_unopened(
     excused: Callable[[str], bool],
     metrics: Metrics,
 ) -> None:
-    """Count and log the loss of waiting files that a survey no longer found. The data known to an entry is reported
-    with the entry. `excused` as in RegistryEntries.lose_missing."""
+    """Count and log the loss of files that a survey no longer found, or with other content, before they were opened.
+    The data known to an entry is reported with the entry. `excused` as in RegistryEntries.lose_missing."""
     missing = {candidate.key: candidate for candidate in unopened if not excused(candidate.file.path)}
     if not missing:
         return
@@ -34,25 +45,50 @@ def report_unopened(
         unseen = missing.pop(key_of(state), None)
         if unseen is not None and state.size_seen:  # else it is compressed
             entries.change(replace(state, size_seen=max(state.size_seen, unseen.file.size)))
-    present = candidates.values()
-    times = {(spec.id, file.modified) for spec, file, _ in present}  # a moved or compressed file keeps its time
-    packed = {
-        (spec.id, path)
-        for spec, file, _ in present
-        if file.path.endswith(".gz")
-        for path in possible_originals(file.path)
-    }
-    for spec, file, _ in missing.values():
-        if file.size and (spec.id, file.modified) not in times and (spec.id, file.path) not in packed:
-            metrics.bytes_lost += file.size
-            _log(file)
+    found = _found_elsewhere(missing.values(), candidates) if missing else set()
+    for key, candidate in missing.items():
+        if candidate.file.size and key not in found:
+            metrics.bytes_lost += candidate.file.size
+            _log(candidate.file, is_replaced=key in candidates)
 
 
-def _log(file: ScannedFile) -> None:
+def _found_elsewhere(missing: Collection[Candidate], candidates: Mapping[FileKey, Candidate]) -> set[FileKey]:
+    """Return the missing files of which another file may be a copy."""
+    by_time: dict[tuple[str, float], set[FileKey]] = {}  # a moved or compressed file keeps its time
+    by_path: dict[tuple[str, str], Candidate] = {}
+    for candidate in missing:
+        by_time.setdefault((candidate.spec.id, candidate.file.modified), set()).add(candidate.key)
+        by_path[candidate.spec.id, candidate.file.path] = candidate
+    directories = {os.path.dirname(path) for _, path in by_path}
+    found: set[FileKey] = set()
+    for spec, file, key in candidates.values():  # there may be a hundred thousand
+        found |= by_time.get((spec.id, file.modified), set()) - {key}
+        if os.path.dirname(file.path) in directories:
+            originals = [by_path[spec.id, path] for path in possible_originals(file.path) if (spec.id, path) in by_path]
+            found |= {original.key for original in originals if _may_be_copy(file, original.file)} - {key}
+    return found
+
+
+def _may_be_copy(file: ScannedFile, original: ScannedFile) -> bool:
+    """Return True if a file with the name of a rotated one may have the original's content. It may be known already: a
+    file is listed as soon as its compression or copying begins."""
+    if file.path.endswith(".gz"):
+        return True
+    if file.modified < original.modified or log_of(file.path) != log_of(original.path):
+        return False
+    with suppress(OSError):  # a scan may have seen it before it was complete
+        return os.stat(file.path).st_size >= original.size
+    return False
+
+
+def _log(file: ScannedFile, *, is_replaced: bool) -> None:
     logger.warning(
-        "%s disappeared before it could be opened: too many files were open. Raise harvester_limit or RLIMIT_NOFILE. "
-        "If the file was deleted, its %d bytes are lost; if it was moved, add its new path to the input's paths",
+        "%s %s before it could be opened: too many files were open. Raise harvester_limit or RLIMIT_NOFILE. %s",
         file.path,
-        file.size,
+        "was truncated, or deleted and its inode reused," if is_replaced else "disappeared",
+        f"Its {file.size} bytes are lost"
+        if is_replaced
+        else f"If the file was deleted, its {file.size} bytes are lost; if it was moved, add its new path to the "
+        "input's paths",
         extra=EACH,
     )

@@ -117,6 +117,43 @@ def test_a_survey_keeps_the_waiting_files_that_it_found_as_they_are_now() -> Non
     assert not hall.places.any_wanted
 
 
+@pytest.mark.parametrize(
+    ("path", "modified", "size"),
+    [
+        ("app.log.1", 1.0, 9),  # truncated
+        ("app.log.2", 1.0, 9),
+        ("app.log", 2.0, 20),  # its inode is that of the next log
+    ],
+)
+def test_a_survey_returns_the_waiting_files_whose_content_is_gone(path: str, modified: float, size: int) -> None:
+    hall = Hall(app=1)
+    before = hall.wanted("app", "app.log.1")
+    before = before._replace(file=replace(before.file, modified=1.0, size=10))
+    hall.places.admit([hall.wanted("app", "other"), before])
+    now = before._replace(file=replace(before.file, path=path, modified=modified, size=size))
+    assert hall.places.renew({now.key: now}) == [before]
+    assert hall.places.waiting == (1, size)
+    assert hall.places.admit([]) == [now]
+
+
+@pytest.mark.parametrize(
+    ("path", "to", "modified"),
+    [
+        ("app.log.1", "app.log.1", 2.0),  # written to
+        ("app.log", "app.log.1", 2.0),  # rotated, and written to
+        ("app.log.1", "app.log", 1.0),  # moved back
+        ("app.log.part", "app.log", 2.0),  # complete
+    ],
+)
+def test_a_waiting_file_that_is_written_to_or_renamed_is_still_the_same(path: str, to: str, modified: float) -> None:
+    hall = Hall(app=1)
+    before = hall.wanted("app", path)
+    before = before._replace(file=replace(before.file, modified=1.0, size=10))
+    hall.places.admit([hall.wanted("app", "other"), before])
+    now = before._replace(file=replace(before.file, path=to, modified=modified, size=20))
+    assert hall.places.renew({now.key: now}) == []
+
+
 def test_files_of_inputs_that_stay_wait_on_over_a_reload() -> None:
     hall = Hall(app=1, web=1)
     hall.admit("app a", "app b", "web c", "web d")

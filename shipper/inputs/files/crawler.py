@@ -68,9 +68,8 @@ class Crawler:
         specs = self._inputs.specs
         # With `once`, a file is read to its end before the next one, so that lines arrive oldest first.
         self.scheduler = scheduler = Scheduler(watcher, clock, options.read_interval, one_by_one=once)
-        self._watcher = watcher
+        self._watcher, self._context = watcher, context
         self._clock, self._metrics, self._once = clock, metrics, once
-        self._context = context
         self.problems = FileProblems()
         entries = [state for state in registrar.states.values() if not state.kind]
         self._survey = Survey(specs.values(), watcher, self.problems, context)
@@ -329,7 +328,8 @@ class Crawler:
         if not self._once:
             if unopened := self._open_limits.renew(candidates):
                 self._reading.rotation_links.note_missed()
-                report_unopened(unopened, candidates, self._entries, self.problems.is_inaccessible, self._metrics)
+                known, excused = self.files.with_state, self.problems.is_inaccessible
+                report_unopened(unopened, candidates, known, self._entries, excused, self._metrics)
             self.open_files.wake_unwatched(all_of_them=self._survey.was_full_scan)
             for harvester in self._reading.rotation_links.waited_for:
                 self.scheduler.wake(harvester)

@@ -85,6 +85,38 @@ def test_a_file_that_is_deleted_while_it_waits_is_logged_and_counted(
     assert "b.log.1 disappeared before it could be opened" in caplog.text
 
 
+@pytest.mark.parametrize("name", ["b.log.1.7.gz", "other.log"])
+def test_so_is_one_although_an_older_file_has_a_longer_name_or_its_time(lab: UserLab, name: str) -> None:
+    lab.options = {"harvester_limit": 1, "compression": "auto"}
+    lab.ship("a.log", "one")
+    lab.append(name, gzip.compress(b"old\n") if name.endswith(".gz") else "old\n")
+    lab.date(name, ago=0 if name == "other.log" else 60)
+    lab.pass_time(60)
+    lab.destination.holding = True
+    lab.append("a.log", "two\n")
+    lab.pass_time(60)
+    lab.append("b.log.1", "waits\n")
+    time = (lab.logs / "other.log").stat().st_mtime if name == "other.log" else lab.clock.time()
+    os.utime(lab.logs / "b.log.1", (time, time))
+    lab.pass_time(60)
+    assert lab.crawler.status().waiting == 1
+    lab.remove("b.log.1")
+    lab.pass_time(60)
+    assert lab.running.metrics.bytes_lost == len("waits\n")
+
+
+def test_nor_one_whose_compression_lasts_longer_than_a_scan(busy: UserLab) -> None:
+    packed = gzip.compress(b"waits\n")
+    busy.append("b.log.1.gz", packed[:10])
+    busy.pass_time(60)
+    busy.append("b.log.1.gz", packed[10:])
+    before = (busy.logs / "b.log.1").stat()
+    os.utime(busy.logs / "b.log.1.gz", ns=(before.st_atime_ns, before.st_mtime_ns))
+    busy.remove("b.log.1")
+    busy.pass_time(60)
+    assert busy.running.metrics.bytes_lost == 0
+
+
 def test_so_is_one_that_is_truncated_while_it_waits(busy: UserLab, caplog: pytest.LogCaptureFixture) -> None:
     busy.truncate("b.log.1")
     busy.append("b.log.1", "new\n")

@@ -6,7 +6,7 @@ the result of a scan is known.
 
 import logging
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
@@ -32,12 +32,14 @@ def was_replaced(before: ScannedFile, now: ScannedFile) -> bool:
 def report_unopened(
     unopened: Iterable[Candidate],
     candidates: Mapping[FileKey, Candidate],
+    known: Container[FileKey],
     entries: RegistryEntries,
     excused: Callable[[str], bool],
     metrics: Metrics,
 ) -> None:
     """Count and log the loss of files that a survey no longer found, or with other content, before they were opened.
-    The data known to an entry is reported with the entry. `excused` as in RegistryEntries.lose_missing."""
+    The data known to an entry is reported with the entry. `known`: the files that are not new in this survey. `excused`
+    as in RegistryEntries.expire_missing."""
     missing = {candidate.key: candidate for candidate in unopened if not excused(candidate.file.path)}
     if not missing:
         return
@@ -45,14 +47,16 @@ def report_unopened(
         unseen = missing.pop(key_of(state), None)
         if unseen is not None and state.size_seen:  # else it is compressed
             entries.change(replace(state, size_seen=max(state.size_seen, unseen.file.size)))
-    found = _found_elsewhere(missing.values(), candidates) if missing else set()
+    found = _found_elsewhere(missing.values(), candidates, known) if missing else set()
     for key, candidate in missing.items():
         if candidate.file.size and key not in found:
             metrics.bytes_lost += candidate.file.size
             _log(candidate.file, is_replaced=key in candidates)
 
 
-def _found_elsewhere(missing: Collection[Candidate], candidates: Mapping[FileKey, Candidate]) -> set[FileKey]:
+def _found_elsewhere(
+    missing: Collection[Candidate], candidates: Mapping[FileKey, Candidate], known: Container[FileKey]
+) -> set[FileKey]:
     """Return the missing files of which another file may be a copy."""
     by_time: dict[tuple[str, float], set[FileKey]] = {}  # a moved or compressed file keeps its time
     by_path: dict[tuple[str, str], Candidate] = {}
@@ -62,7 +66,8 @@ def _found_elsewhere(missing: Collection[Candidate], candidates: Mapping[FileKey
     directories = {os.path.dirname(path) for _, path in by_path}
     found: set[FileKey] = set()
     for spec, file, key in candidates.values():  # there may be a hundred thousand
-        found |= by_time.get((spec.id, file.modified), set()) - {key}
+        if key not in known:  # many files may have the same time
+            found |= by_time.get((spec.id, file.modified), set()) - {key}
         if os.path.dirname(file.path) in directories:
             originals = [by_path[spec.id, path] for path in possible_originals(file.path) if (spec.id, path) in by_path]
             found |= {original.key for original in originals if _may_be_copy(file, original.file)} - {key}
@@ -70,11 +75,13 @@ def _found_elsewhere(missing: Collection[Candidate], candidates: Mapping[FileKey
 
 
 def _may_be_copy(file: ScannedFile, original: ScannedFile) -> bool:
-    """Return True if a file with the name of a rotated one may have the original's content. It may be known already: a
-    file is listed as soon as its compression or copying begins."""
+    """Return True if a file with the name of a rotated one may have the original's content: it is not older. It may be
+    known already, because it is listed as soon as its compression or copying begins."""
+    if file.modified < original.modified:
+        return False
     if file.path.endswith(".gz"):
         return True
-    if file.modified < original.modified or log_of(file.path) != log_of(original.path):
+    if log_of(file.path) != log_of(original.path):
         return False
     with suppress(OSError):  # a scan may have seen it before it was complete
         return os.stat(file.path).st_size >= original.size

@@ -326,7 +326,7 @@ class Crawler:
             if self.open_files.left_paths(harvester) and self._survey.may_continue(harvester.state.path):
                 self._reading.rotation_links.note_left_paths(harvester)
         if not self._once:
-            if unopened := self._open_limits.renew(candidates):
+            if unopened := self._open_limits.renew(candidates, self._resolver.take_vanished()):
                 self._reading.rotation_links.note_missed()
                 known, excused = self.files.with_state, self.problems.is_inaccessible
                 report_unopened(unopened, candidates, known, self._entries, excused, self._metrics)

@@ -7,7 +7,7 @@ the bytes of an entry whose file is missing; suspected copies, which wait; all o
 import errno
 import logging
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -53,9 +53,11 @@ class FileResolver:
         self._clock = context.clock
         self._once = context.once
         self._progressed = context.pulse.beat
+        self._vanished: dict[FileKey, Candidate] = {}
 
     def open(self, wanted: Iterable[Candidate]) -> list[OpenedFile]:
-        """Open these files. Files that cannot be opened, or are no longer the scanned ones, are left out."""
+        """Open these files. Files that cannot be opened, or are no longer the scanned ones, are left out; the latter
+        are noted (take_vanished)."""
         opened = [
             file
             for spec, scanned, _ in with_progress(wanted, self._progressed)
@@ -63,6 +65,12 @@ class FileResolver:
         ]
         first: dict[Name, str] = {}
         return [file for file in opened if not _is_by_fingerprint(file) or self._is_first(file, first)]
+
+    def take_vanished(self) -> Collection[Candidate]:
+        """Return the files that were no longer at their path when they were to be opened, and were noted since the last
+        call. The next survey shows whether they have another one."""
+        vanished, self._vanished = self._vanished, {}
+        return vanished.values()
 
     def _is_undecided(self, opened: OpenedFile) -> bool:
         """Return True if the file was touched (resend_on_touch), or is being written to: it is closed, and the next
@@ -211,7 +219,8 @@ class FileResolver:
             fd = os.open(scanned.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | follow)
         except OSError as error:
             if error.errno == errno.ENOENT or (follow and error.errno == errno.ELOOP):
-                return None  # it was removed or replaced since the listing: the next scan shows that
+                self._note_vanished(spec, scanned)
+                return None
             self._report(scanned.path, f"cannot be opened: {error.strerror}")
             return None
         try:
@@ -235,7 +244,8 @@ class FileResolver:
     def _look_into(self, spec: InputSpec, scanned: ScannedFile, fd: int) -> OpenedFile | None:
         status = os.fstat(fd)
         if (status.st_dev, status.st_ino) != scanned.inode:
-            return None  # another file took its path since the listing
+            self._note_vanished(spec, scanned)  # another file took its path since the listing
+            return None
         key = (spec.id, *scanned.inode)
         content = content_for(spec.config, fd, scanned.path)
         name = name_of_file(spec.config, scanned, partial(part_of, content), content.ends_before)
@@ -258,6 +268,10 @@ class FileResolver:
             birth,
             status.st_mtime_ns,
         )
+
+    def _note_vanished(self, spec: InputSpec, scanned: ScannedFile) -> None:
+        candidate = Candidate.from_scan(spec, scanned)
+        self._vanished[candidate.key] = candidate
 
     def _report_short(self, spec: InputSpec, scanned: ScannedFile) -> None:
         identity = spec.config.file_identity

@@ -56,10 +56,16 @@ class OpenLimits:
             if is_over(waiting):
                 self._files.change(key, waiting.was)
 
-    def renew(self, candidates: Mapping[FileKey, Candidate]) -> list[Candidate]:
-        """Take the waiting files of a survey; return those that it did not find, or with other content. The work per
-        file is repeated at each survey, for up to a hundred thousand files."""
-        missing = []
+    def renew(self, candidates: Mapping[FileKey, Candidate], vanished: Iterable[Candidate] = ()) -> list[Candidate]:
+        """Take the waiting files of a survey; return those that it did not find, or with other content, and so for
+        those that `vanished` before they were opened. The work per file is repeated at each survey, for up to a hundred
+        thousand files."""
+        missing = [
+            candidate
+            for candidate in vanished
+            if candidate.spec.id in self._limits
+            and ((found := candidates.get(candidate.key)) is None or was_replaced(candidate.file, found.file))
+        ]
         for of_input in list(self._files.waiting.values()):
             for key, waiting in list(of_input.items()):
                 if key not in candidates:

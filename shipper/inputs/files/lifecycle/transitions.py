@@ -11,6 +11,8 @@ it are in flight is Draining first. What is done in capitals is an `Effect`.
 | Closed    | no path names it any more                           | none      | its entry ends as missing              |
 |           |                                                     |           | (missing_files.py)                     |
 | Waiting   | there is a place for it                             | opened    |                                        |
+|           | the same, and it is no longer at its path           | as before | if the next scan does not find it,     |
+|           |                                                     |           | what is lost is counted (unopened.py)  |
 | Waiting   | no path names it any more                           | none      | what is lost is counted (unopened.py)  |
 | Waiting   | it is shorter, or its inode was used again          | Waiting   | the same                               |
 | opened    | it may be a copy of a file that is there            | Suspected | compared with it (copy_detector.py)    |

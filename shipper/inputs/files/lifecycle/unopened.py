@@ -1,7 +1,7 @@
 """Report files that disappeared before they were opened: a loss, unless another file has their content.
 
-When Kafka is down, open files cannot be closed, so later ones wait, and rotation may delete them. Of such a file only
-the result of a scan is known.
+When Kafka is down, open files cannot be closed, so later ones wait, and rotation may delete them. A file may also
+disappear between its listing and its opening. Of such a file only the result of a scan is known.
 """
 
 import logging
@@ -89,13 +89,18 @@ def _may_be_copy(file: ScannedFile, original: ScannedFile) -> bool:
 
 
 def _log(file: ScannedFile, *, is_replaced: bool) -> None:
+    if is_replaced:
+        words = (
+            f"was truncated, or deleted and its inode reused, before it could be opened: its {file.size} bytes are lost"
+        )
+    else:
+        words = (
+            f"disappeared before it could be opened. If it was deleted, its {file.size} bytes are lost; if it was "
+            "moved, add its new path to the input's paths"
+        )
     logger.warning(
-        "%s %s before it could be opened: too many files were open. Raise harvester_limit or RLIMIT_NOFILE. %s",
+        "%s %s. If files often wait to be opened, raise harvester_limit or RLIMIT_NOFILE",
         file.path,
-        "was truncated, or deleted and its inode reused," if is_replaced else "disappeared",
-        f"Its {file.size} bytes are lost"
-        if is_replaced
-        else f"If the file was deleted, its {file.size} bytes are lost; if it was moved, add its new path to the "
-        "input's paths",
+        words,
         extra=EACH,
     )

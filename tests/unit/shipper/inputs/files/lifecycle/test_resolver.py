@@ -107,6 +107,8 @@ def test_a_file_that_was_removed_is_left_to_the_next_scan(door: Door) -> None:
     door.room.path("app.log").unlink()
     assert door.resolver.open([wanted]) == []
     assert door.reported == {}
+    assert list(door.resolver.take_vanished()) == [wanted]
+    assert list(door.resolver.take_vanished()) == []
 
 
 def test_another_file_that_took_the_path_is_left_to_the_next_scan(door: Door) -> None:
@@ -117,6 +119,7 @@ def test_another_file_that_took_the_path_is_left_to_the_next_scan(door: Door) ->
     before = open_files()
     assert door.resolver.open([wanted]) == []
     assert open_files() <= before
+    assert list(door.resolver.take_vanished()) == [wanted]
 
 
 @pytest.mark.parametrize("symlinks", [False, True])

@@ -117,6 +117,14 @@ def test_a_survey_keeps_the_waiting_files_that_it_found_as_they_are_now() -> Non
     assert not hall.places.any_wanted
 
 
+def test_a_survey_shows_which_files_that_could_not_be_found_were_only_renamed() -> None:
+    hall = Hall(app=1, web=1)
+    renamed, removed, removed_input = hall.wanted("app", "a"), hall.wanted("app", "b"), hall.wanted("web", "c")
+    hall.places.keep(["app"])
+    found = renamed._replace(file=replace(renamed.file, path="d"))
+    assert hall.places.renew({found.key: found}, [renamed, removed, removed_input]) == [removed]
+
+
 @pytest.mark.parametrize(
     ("path", "modified", "size"),
     [

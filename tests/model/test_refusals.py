@@ -3,6 +3,7 @@
 import errno
 import logging
 import os
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 from typing import Any
 
@@ -12,6 +13,8 @@ from log_shipper.registry.state import FileState
 from log_shipper.shipper.inputs.files.identity.content import Content
 from log_shipper.shipper.inputs.files.reading.factory import Input
 from log_shipper.shipper.inputs.files.reading.harvester import Harvester
+from tests.builders import multiline
+from tests.failing_disk import FailingDisk, failing_disk
 from tests.lab import Lab
 
 MEMORY = "/proc/self/mem"  # a file that can be opened; its first bytes cannot be read
@@ -90,3 +93,122 @@ def test_a_read_that_is_refused_is_logged_and_the_next_scan_reads_on_from_there(
         assert len(warnings(caplog)) == count
         lab.expect_lines("a.log", "one", *["two"] * count)
         assert lab.crawler.status().problems == {}
+
+
+# Files that are open when their file system fails, as a network file system does whose server is gone.
+
+
+@pytest.fixture
+def disk() -> Iterator[FailingDisk]:
+    with failing_disk() as disk:
+        yield disk
+
+
+def take_long(lab: Lab) -> None:
+    """As `Lab.scan`, which looks at the files itself."""
+    for _ in range(10):
+        lab.step(seconds=10, wait=0.002)
+
+
+def descriptor(lab: Lab, name: str) -> int:
+    (fd,) = (file.fd for file in lab.crawler.running.values() if file.state.path == f"{lab.logs}/{name}")
+    return fd
+
+
+def is_read(lab: Lab) -> int:
+    lab.expect_lines("a.log", "one")
+    return descriptor(lab, "a.log")
+
+
+def is_in_flight(lab: Lab) -> int:
+    lab.destination.holding = True
+    lab.append("a.log", "two\n")
+    lab.take_steps()
+    return descriptor(lab, "a.log")
+
+
+def is_deleted(lab: Lab) -> int:
+    fd = is_in_flight(lab)
+    lab.remove("a.log")
+    lab.scan(2)
+    return fd
+
+
+def was_truncated(lab: Lab) -> int:
+    fd = is_in_flight(lab)
+    lab.truncate("a.log")
+    return fd
+
+
+def is_a_suspected_copy(lab: Lab) -> int:
+    lab.expect_lines("a.log", "one")
+    lab.copy("a.log", "a.log.1")
+    lab.wait_until(lambda: lab.crawler.files.suspects)
+    (suspect,) = lab.crawler.files.suspects.values()
+    return suspect.opened.content.fd
+
+
+def has_a_suspected_copy(lab: Lab) -> int:
+    is_a_suspected_copy(lab)
+    return descriptor(lab, "a.log")
+
+
+STATES = [is_read, is_in_flight, is_deleted, was_truncated, is_a_suspected_copy, has_a_suspected_copy]
+
+
+@pytest.mark.parametrize("state_of", STATES)
+def test_an_open_file_whose_file_system_fails_does_not_stop_the_others(
+    lab: Lab, disk: FailingDisk, state_of: Callable[[Lab], int]
+) -> None:
+    lab.append("a.log", "one\n")
+    lab.ship("b.log", "of the other")
+    disk.refuse(state_of(lab))
+    lab.append("b.log", "another\n")
+    take_long(lab)
+    lab.crawler.unread({"app"})
+    lab.destination.holding = False
+    lab.expect_lines("b.log", "of the other", "another")
+    take_long(lab)
+
+
+@pytest.mark.parametrize("state_of", STATES)
+def test_such_a_file_does_not_prevent_a_stop(lab: Lab, disk: FailingDisk, state_of: Callable[[Lab], int]) -> None:
+    lab.append("a.log", "one\n")
+    lab.ship("b.log", "of the other")
+    disk.refuse(state_of(lab))
+    lab.destination.holding = False
+    lab.stop()
+    disk.refused.clear()
+    lab.append("b.log", "another\n")
+    lab.start()
+    lab.expect_lines("b.log", "of the other", "another")
+
+
+def test_a_file_that_cannot_be_looked_at_counts_as_unread(lab: Lab, disk: FailingDisk) -> None:
+    lab.ship("a.log", "one")
+    lab.scan(1)
+    assert lab.crawler.unread({"app"}) == set()
+    disk.refuse(descriptor(lab, "a.log"))
+    assert lab.crawler.unread({"app"}) == {"app"}
+
+
+def test_a_suspected_copy_that_cannot_be_looked_at_is_closed_and_reported(
+    lab: Lab, disk: FailingDisk, caplog: pytest.LogCaptureFixture
+) -> None:
+    lab.append("a.log", "one\n")
+    lab.start()
+    disk.refuse(is_a_suspected_copy(lab))
+    lab.wait_until(lambda: not disk.refused, seconds=1.0)
+    assert f"{lab.logs}/a.log.1: cannot be read: Input/output error" in warnings(caplog)
+    lab.expect_lines("a.log.1", "one")
+
+
+def test_a_pending_message_that_cannot_be_ended_is_read_again(lab: Lab, disk: FailingDisk) -> None:
+    lab.parsers = (multiline(r"^\s"),)
+    lab.append("a.log", "one\n")
+    lab.ship("b.log", "of the other")
+    lab.append("a.log", "two\n")
+    lab.take_steps()
+    disk.refuse(descriptor(lab, "a.log"))
+    lab.wait_until(lambda: not disk.refused, seconds=1.0)
+    lab.expect_lines("a.log", "one", "two")

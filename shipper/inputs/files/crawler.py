@@ -3,6 +3,7 @@
 import logging
 from collections import Counter
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
 
 from log_shipper.shipper.errors import Truncated
@@ -80,7 +81,7 @@ class Crawler:
         hooks = ReadHooks(self.read_failed, self.reached_end)
         self._reading = BatchReader(scheduler, registrar, pending, self.running, context.pipeline.takes_more, hooks)
         self.read = self._reading.read
-        self._copies = CopyDetector(clock, files)
+        self._copies = CopyDetector(clock, files, self.problems.report_read)
         self._resolver = FileResolver(files, self._entries, self._copies, self.problems.of_file, context)
         self._touches = TouchedFiles(self.open_files, self._survey, context)
         discovery = Discovery(self._survey, watcher, self.problems)
@@ -109,13 +110,8 @@ class Crawler:
 
     def next_wake(self, *, reading: bool) -> float:
         if self._may_be_due:  # reading does not change what was due later
-            self._due = min(
-                self._survey.next_step,
-                self._closer.next_step,
-                self._copies.next_check,
-                self._deletions.next_step,
-                self._cleaning.next_step,
-            )
+            steps = self._closer.next_step, self._copies.next_check, self._deletions.next_step, self._cleaning.next_step
+            self._due = min(self._survey.next_step, *steps)
         longest = max(min(self._due, self._survey.next_step) - self._clock.monotonic(), 0.0)
         return min(longest, self._reading.next_read) if reading else longest
 
@@ -253,8 +249,11 @@ class Crawler:
         size = max(harvester.size, harvester.read_to)
         copied = self._copies.copied_to(harvester.state, harvester.key, size)
         unread = range(harvester.offset, size)
-        batch = None if copied > harvester.offset else harvester.end_message()
-        removed = harvester.status().st_nlink == 0
+        batch = None
+        with suppress(OSError):  # what cannot be ended counts as unread
+            batch = None if copied > harvester.offset else harvester.end_message()
+        harvester.look_for_removal()
+        removed = harvester.is_removed
         self._metrics.bytes_lost += report_truncation(harvester.state, error.size, unread, copied, is_removed=removed)
         return batch
 

@@ -1,5 +1,6 @@
 """Read the content of an open file: its plain bytes, or the decompressed bytes of a gzip file."""
 
+import errno
 import os
 from typing import Protocol
 
@@ -13,6 +14,16 @@ from log_shipper.shipper.options.model import InputConfig
 from log_shipper.shipper.reader.base import RawFile
 from log_shipper.shipper.reader.gzip_file import MAGIC, GzipFile, ends_before, head, is_gzip
 from log_shipper.shipper.reader.log_file import TAIL_SIZE, LogFile
+
+
+def close_descriptor(fd: int) -> None:
+    """Close a descriptor. Its file system may report an earlier error then; the descriptor is free all the same."""
+    try:
+        os.close(fd)
+    except OSError as error:
+        if error.errno == errno.EBADF:  # an error of this program, which would close another file's next time
+            raise
+
 
 Look = tuple[int, int, int]  # size, and times of modification and change in nanoseconds
 

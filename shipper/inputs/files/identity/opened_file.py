@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from log_shipper.registry.state import FileState
 from log_shipper.shipper.inputs.files.discovery.scanner import ScannedFile
 from log_shipper.shipper.inputs.files.discovery.spec import FileKey, InputSpec
-from log_shipper.shipper.inputs.files.identity.content import Content, Plain
+from log_shipper.shipper.inputs.files.identity.content import Content, Plain, close_descriptor
 from log_shipper.shipper.inputs.files.identity.fingerprint import Name
 
 
@@ -38,6 +38,9 @@ class OpenedFile:
     def name(self) -> Name:
         return (self.spec.id, self.named) if self.named else self.key
 
+    def close(self) -> None:
+        close_descriptor(self.content.fd)
+
 
 @dataclass(frozen=True, slots=True)
 class EntryMatch:
@@ -65,7 +68,7 @@ def opened_plain(path: str, flags: int = 0) -> Iterator[Plain | None]:
     try:
         yield Plain(fd)
     finally:
-        os.close(fd)
+        close_descriptor(fd)
 
 
 def path_of(fd: int) -> str:

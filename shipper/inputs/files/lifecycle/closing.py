@@ -237,7 +237,7 @@ class Closer:
         """Count and log the loss of deleted files at a stop: only their open descriptors reach them. Data in flight may
         have been delivered."""
         for harvester in [removed for removed in self._removed if removed.is_proven]:
-            position, size = harvester.state.position, max(harvester.content.size, harvester.offset)
+            position, size = harvester.state.position, max(self._removed.size_of(harvester), harvester.offset)
             self._open_files.leave(harvester, next_state(FileEvent.STOPPED_REMOVED))
             self._open_files.note_reported(harvester)
             if size > position:
@@ -254,7 +254,7 @@ class Closer:
                 )
 
     def _give_up(self, harvester: Harvester, decided: Next) -> None:
-        size = harvester.content.size
+        size = self._removed.size_of(harvester)
         lost = max(size - harvester.offset, 0)
         self._metrics.bytes_lost += lost
         logger.warning(

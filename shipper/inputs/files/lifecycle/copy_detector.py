@@ -10,7 +10,7 @@ which is about to be noticed; a blocked output can prolong both.
 
 import os
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 from log_shipper.registry.state import TRUNCATED, FileState
@@ -40,11 +40,13 @@ FilesAt = Callable[[str, str], Iterable[FileKey]]
 
 
 class CopyDetector:
-    """The suspected copies. Used by the reading thread only."""
+    """The suspected copies. Used by the reading thread only. `report` takes the path of a file and why it cannot be
+    read."""
 
-    def __init__(self, clock: Clock, open_files: OpenFiles) -> None:
+    def __init__(self, clock: Clock, open_files: OpenFiles, report: Callable[[str, str], None]) -> None:
         self._clock = clock
         self._open_files = open_files
+        self._report = report
         self._files = open_files.files
         self.suspects = open_files.files.suspects  # its index, kept by `change`
 
@@ -79,10 +81,14 @@ class CopyDetector:
 
     def copied_to(self, state: FileState, key: FileKey, size: int) -> int:
         """Return how many of this file's first `size` bytes a suspected copy has; 0 if there is none. A compressed copy
-        counts as complete: its size does not show it. Raises OSError."""
-        copies = [suspect.opened.content for suspect in self.suspects.values() if suspect.original == key]
-        sizes = [size if copy.compressed else os.fstat(copy.fd).st_size for copy in copies if copy.matches(state)]
-        return min(max(sizes, default=0), size)
+        counts as complete: its size does not show it."""
+        longest = 0
+        for suspect in self.suspects.values():
+            copy = suspect.opened.content
+            with suppress(OSError):  # the next survey reports it
+                if suspect.original == key and copy.matches(state):
+                    longest = max(longest, size if copy.compressed else os.fstat(copy.fd).st_size)
+        return min(longest, size)
 
     def inherit(self, successors: Mapping[FileKey, FileKey]) -> set[FileKey]:
         """Replace originals whose entry another file took over by that file. Return the suspects concerned: they
@@ -115,16 +121,16 @@ class CopyDetector:
         return min(due)
 
     def refreshed(self, candidates: Mapping[FileKey, Candidate]) -> list[OpenedFile]:
-        """Return the suspected copies with their current size and times, and the paths that the last survey found."""
+        """Return the suspected copies with their current size and times, and the paths that the last survey found.
+        Close those that cannot be read: the next survey opens them again."""
         current = []
-        for key, suspect in self.suspects.items():
-            opened, content = suspect.opened, content_now(suspect.opened.content)
-            status = os.fstat(content.fd)
-            scanned = candidates[key].file if key in candidates else opened.scanned
-            now = ScannedFile.from_status(scanned.path, status)
-            current.append(
-                replace(opened, content=content, size=content.size, scanned=now, modified=status.st_mtime_ns)
-            )
+        for key, suspect in list(self.suspects.items()):
+            path = (candidates[key].file if key in candidates else suspect.opened.scanned).path
+            try:
+                current.append(_as_it_is_now(suspect.opened, path))
+            except OSError as error:
+                self._report(path, f"cannot be read: {error.strerror}")
+                self._close(key, suspect)
         return current
 
     def hand_over(self, removed: Container[str], specs: Mapping[str, InputSpec]) -> None:
@@ -135,8 +141,7 @@ class CopyDetector:
                 continue
             spec = specs.get(suspect.opened.spec.id)
             if spec is None:
-                self.drop(key)
-                os.close(suspect.opened.content.fd)
+                self._close(key, suspect)
             else:
                 suspect.opened = replace(suspect.opened, spec=spec)
 
@@ -147,8 +152,11 @@ class CopyDetector:
 
     def close(self) -> None:
         for key, suspect in list(self.suspects.items()):
-            self.drop(key)
-            os.close(suspect.opened.content.fd)
+            self._close(key, suspect)
+
+    def _close(self, key: FileKey, suspect: Suspected) -> None:
+        self.drop(key)
+        suspect.opened.close()
 
     def _suspicion(self, opened: OpenedFile, files_at: FilesAt) -> tuple[FileKey, str] | None:
         """Return the original and its file id, empty if it is not known yet: of an original that is a suspected copy
@@ -239,6 +247,14 @@ class CopyDetector:
             return
         with opened_plain(path) as file:
             yield file if file is not None and _inode_of(file) == key[1:] else None
+
+
+def _as_it_is_now(opened: OpenedFile, path: str) -> OpenedFile:
+    """Return the file with its current size and times. Raises OSError."""
+    content = content_now(opened.content)
+    status = os.fstat(content.fd)
+    scanned = ScannedFile.from_status(path, status)
+    return replace(opened, content=content, size=content.size, scanned=scanned, modified=status.st_mtime_ns)
 
 
 def _settled(state: FileState) -> FileState:

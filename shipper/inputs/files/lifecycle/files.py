@@ -205,7 +205,7 @@ class Files:
         """Yield the ids of these inputs that have a file with unread data or batches in flight."""
         for harvester in self.running.values():
             input_id = harvester.source.input_id
-            if input_id in input_ids and not (harvester.over and not harvester.has_changed(harvester.status())):
+            if input_id in input_ids and not _is_at_end(harvester):
                 yield input_id
         yield from (input_id for input_id, *_ in self.draining)
         for key, (spec, scanned, _) in candidates.items():
@@ -222,7 +222,7 @@ class Files:
     def _is_read(self, key: FileKey, scanned: ScannedFile) -> bool:
         """Return True if the file is closed, or could be, at the end that a scan saw."""
         if (harvester := self.running.get(key)) is not None:
-            return harvester.over and not harvester.has_changed(harvester.status())
+            return _is_at_end(harvester)
         closed = self.closed.get(key)
         return closed is not None and not closed.has_new_data(scanned)
 
@@ -242,3 +242,11 @@ class Files:
             "closed",
         ):
             assert getattr(self, name) == getattr(again, name), name
+
+
+def _is_at_end(harvester: Harvester) -> bool:
+    """Return True if all of the file is read and acknowledged; False if that cannot be seen."""
+    try:
+        return harvester.over and not harvester.has_changed(harvester.status())
+    except OSError:
+        return False  # its read reports it

@@ -1,6 +1,5 @@
 """Take in the files found by a survey: open, identify, suspect or start them."""
 
-import os
 from collections.abc import Mapping
 
 from log_shipper.registry.state import FileState
@@ -80,7 +79,7 @@ class FileIntake:
             for file, claim, error in self._starter.start(claims, fresh_inputs=new, others_wait=others_wait):
                 self._entries.release_match(claim)
                 self._problems.report_read(file.scanned.path, f"cannot be read: {error.strerror}")
-                os.close(file.content.fd)  # the next scan opens it again
+                file.close()  # the next scan opens it again
         self._surveyed = set(self._specs)
         self._entries.possibly_lost.report()
 

@@ -114,7 +114,8 @@ class LastReading:
     def _end_of(self, harvester: Harvester) -> int:
         """Return the size up to which the file is read."""
         if harvester not in self._ends:
-            self._ends[harvester] = harvester.status().st_size
+            status = harvester.status_if_known()
+            self._ends[harvester] = harvester.read_to if status is None else status.st_size
         return self._ends[harvester]
 
     def _end_unfinished(self, harvester: Harvester) -> None:

@@ -85,7 +85,7 @@ class OpenFiles:
         closed = Closed(opened.scanned)
         if closed.has_new_data(Closed.from_status(opened.scanned.path, os.fstat(fd), None).seen):
             self._to_look_at.append(key)  # it was written to before the watch was set
-        os.close(fd)
+        opened.close()
         self.files.change(key, closed)
 
     def watch(self, harvester: Harvester) -> None:
@@ -100,22 +100,24 @@ class OpenFiles:
 
     def leave(self, harvester: Harvester, decided: Next, status: os.stat_result | None = None) -> None:
         """Stop reading a file, as decided. Batches in flight still move its position. `status`: that at which it had
-        not grown; later writes are new data. Raises OSError."""
+        not grown; later writes are new data. A file whose status cannot be read is left as it was known, to be opened
+        again."""
+        status = status or harvester.status_if_known()
         if decided.ended is not None:
             self._watcher.unwatch_file(harvester.key)
             harvester.end(partial(self._entries.ended, why=decided.ended))
         elif Effect.KEEP in decided.effects:
-            harvester.note_last_look(status or harvester.status())
+            with suppress(OSError):  # its entry has what was acknowledged
+                if status is not None:
+                    harvester.note_last_look(status)
         else:
             self._watcher.unwatch_file(harvester.key)
             if harvester.sighting is not None and not harvester.settled:
                 # What is in flight may have been written after the time in the entry: that is not a touch.
                 harvester.state = replace(harvester.state, modified=0)
         closed = None
-        if decided.to is To.CLOSED:
-            closed = Closed.from_status(
-                harvester.state.path, status or harvester.status(), self._candidate_of(harvester.key)
-            )
+        if decided.to is To.CLOSED and status is not None:
+            closed = Closed.from_status(harvester.state.path, status, self._candidate_of(harvester.key))
         self._close_file(harvester, closed)
 
     def note_reported(self, harvester: Harvester) -> None:
@@ -235,10 +237,12 @@ class OpenFiles:
         return was_there
 
     def look_for_removal(self, harvester: Harvester) -> None:
-        """Check whether the file was removed, as its descriptor shows. Raises OSError."""
+        """Check whether the file was removed, as its descriptor shows. It is registered by now, so an error must not
+        leave this: the caller would close its descriptor."""
         harvester.look_for_removal()
         if harvester.is_removed and self.removed.add(harvester):
-            self.named.add_ending(harvester, harvester.status().st_mtime_ns)
+            status = harvester.status_if_known()
+            self.named.add_ending(harvester, harvester.state.modified if status is None else status.st_mtime_ns)
             self.idle.expect(harvester)
 
     def is_ending(self, key: FileKey) -> bool:

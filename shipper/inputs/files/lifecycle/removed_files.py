@@ -3,6 +3,7 @@
 import heapq
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from itertools import count
 
 from log_shipper.shipper.clock import Clock
@@ -28,7 +29,7 @@ class RemovedFiles:
         return iter(self._sizes)
 
     def add(self, harvester: Harvester) -> bool:
-        """Add a file; return False if it was there already. Raises OSError."""
+        """Add a file; return False if it was there already."""
         if harvester in self._sizes:
             return False
         self._look(harvester)
@@ -72,12 +73,18 @@ class RemovedFiles:
         while input_id in self._by_age and self._bytes[input_id] > budget:
             yield self._by_age[input_id][0][2]
 
+    def size_of(self, harvester: Harvester) -> int:
+        """Return the size of a file; if it cannot be read now, the last known one."""
+        with suppress(OSError):
+            return harvester.content.size
+        return self._sizes.get(harvester, harvester.size)
+
     def on_devices(self, devices: Collection[int]) -> list[Harvester]:
         return [harvester for harvester in self._sizes if harvester.key[1] in devices]
 
     def _look(self, harvester: Harvester) -> None:
-        size, known = harvester.status().st_size, self._sizes.get(harvester, 0)
-        self._sizes[harvester] = size
+        known, status = self._sizes.get(harvester, 0), harvester.status_if_known()
+        self._sizes[harvester] = size = max(known, harvester.size) if status is None else status.st_size
         if size > known:
             self._grown.add(harvester.source.input_id)
         self._bytes[harvester.source.input_id] += size - known

@@ -17,7 +17,7 @@ from log_shipper.shipper.inputs.base import SourceContext, with_progress
 from log_shipper.shipper.inputs.files.discovery.scanner import ScannedFile
 from log_shipper.shipper.inputs.files.discovery.spec import Candidate, FileKey, InputSpec, key_of
 from log_shipper.shipper.inputs.files.identity.birth import birth_time
-from log_shipper.shipper.inputs.files.identity.content import content_for, part_of
+from log_shipper.shipper.inputs.files.identity.content import close_descriptor, content_for, part_of
 from log_shipper.shipper.inputs.files.identity.entries import RegistryEntries
 from log_shipper.shipper.inputs.files.identity.fingerprint import Name, name_of_entry, name_of_file, name_of_short_file
 from log_shipper.shipper.inputs.files.identity.missing_files import FileIdentity
@@ -84,7 +84,7 @@ class FileResolver:
             self._entries.end_touched(opened)
             self._files[opened.key].is_fresh = True  # else it may wait as a suspected copy
             return False
-        os.close(opened.content.fd)
+        opened.close()
         return True
 
     def _is_first(self, opened: OpenedFile, first: dict[Name, str]) -> bool:
@@ -93,7 +93,7 @@ class FileResolver:
         path = opened.scanned.path
         other = self._named.path_of(opened.name) or first.setdefault(opened.name, path)
         if other != path:
-            os.close(opened.content.fd)
+            opened.close()
             if not (file := self._files[opened.key]).warned_of_twin:
                 file.warned_of_twin = True
                 logger.warning(
@@ -138,7 +138,7 @@ class FileResolver:
             if opened is None:
                 raise OSError(errno.ENODATA, "too short for file_identity.fingerprint")
         except OSError:
-            os.close(fd)
+            close_descriptor(fd)
             raise
         if was is None or was.ended is None:
             self._files[opened.key].is_fresh = True  # else it may still be a copy of another file
@@ -150,7 +150,7 @@ class FileResolver:
             with suppress(OSError):  # reported when the file is opened in its turn
                 self._entries.check(opened)
                 self._entries.mark_rewritten(opened)
-            os.close(opened.content.fd)
+            opened.close()
 
     def identify(self, opened: list[OpenedFile], files_at: FilesAt | None) -> list[tuple[OpenedFile, EntryMatch]]:
         """Return the files with their entries. Suspected copies and files that cannot be read are left out. `files_at`
@@ -179,7 +179,7 @@ class FileResolver:
         self._entries.matched_entries.clear()
         for file in opened:
             if file.key not in claims and file.key not in self._files.suspects:
-                os.close(file.content.fd)
+                file.close()
         return [(file, claims[file.key]) for file in opened if file.key in claims]
 
     def _adopt(self, opened: OpenedFile) -> EntryMatch | None:
@@ -229,7 +229,7 @@ class FileResolver:
             self._report(scanned.path, f"cannot be read: {error.strerror}")
             opened = None
         if opened is None:
-            os.close(fd)
+            close_descriptor(fd)
         else:
             self._report(scanned.path, None)
         return opened
@@ -308,4 +308,7 @@ def _is_by_fingerprint(opened: OpenedFile) -> bool:
 def _comes_last(opened: OpenedFile) -> tuple[bool, int]:
     """Return the sort key for copies of one file: first a copy that was deleted meanwhile (its .gz resumes after it),
     then the longest, which alone may have unread data."""
-    return os.fstat(opened.content.fd).st_nlink > 0, -opened.size
+    try:
+        return os.fstat(opened.content.fd).st_nlink > 0, -opened.size
+    except OSError:
+        return True, -opened.size  # reported when the file is read

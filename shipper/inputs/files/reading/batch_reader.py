@@ -152,7 +152,11 @@ class BatchReader:
     def _end_message(self, harvester: Harvester) -> list[Batch]:
         """End the pending message by time. Its end must be on disk before it is sent: otherwise a second reading after
         a crash could join it with the next lines, and the same offset would have another text."""
-        batch = harvester.end_message()
+        try:
+            batch = harvester.end_message()
+        except OSError as error:
+            self._hooks.failed(harvester, error)
+            return []
         return self._take(harvester, batch) if batch is not None else []
 
     def _take(self, harvester: Harvester, batch: Batch) -> list[Batch]:

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
@@ -10,17 +9,18 @@ from log_shipper.registry.state import FileState
 from log_shipper.shipper.errors import Truncated
 from log_shipper.shipper.event import Batch, Messages
 from log_shipper.shipper.inputs.files.discovery.spec import FileKey
-from log_shipper.shipper.inputs.files.identity.content import Content, size_at_least
+from log_shipper.shipper.inputs.files.identity.content import Content, close_descriptor, size_at_least
 from log_shipper.shipper.inputs.files.identity.fingerprint import HEAD_SIZE
 from log_shipper.shipper.inputs.files.reading.continued_file import Continuation, Links
+from log_shipper.shipper.inputs.files.reading.file_on_disk import FileOnDisk
 from log_shipper.shipper.inputs.files.reading.file_reader import FileReader, ReadSetup
 from log_shipper.shipper.inputs.files.reading.schedule import Schedule
-from log_shipper.shipper.inputs.files.reading.sighting import PathState, Sighting
+from log_shipper.shipper.inputs.files.reading.sighting import Sighting
 from log_shipper.shipper.pipeline.acks import Ledger
 from log_shipper.shipper.reader.gzip_file import CompressionError
 
 
-class Harvester:
+class Harvester(FileOnDisk):
     """One open file. Used by the reading thread only. `offset` is where reading resumes, `state.position` what is
     acknowledged, `size` the size seen last.
 
@@ -44,14 +44,12 @@ class Harvester:
         "_note",
         "_split",
         "at_end",
-        "content",
         "is_leaving",
         "is_open",
         "key",
         "ledger",
         "links",
         "opened_at",
-        "path_state",
         "policy",
         "schedule",
         "sighting",
@@ -70,7 +68,7 @@ class Harvester:
         on_settled: "Callable[[Harvester], None] | None" = None,
     ) -> None:
         """Open the file. `on_settled` is called each time the last batch in flight is settled. Raises OSError."""
-        self.content = content
+        super().__init__(content)
         self.key: FileKey = (setup.source.input_id, state.device, state.inode)
         self.state = state
         self.source = setup.source
@@ -82,7 +80,6 @@ class Harvester:
         self.is_open = True
         self.is_leaving = False
         self.at_end = False
-        self.path_state = PathState.CURRENT
         self.links: Links[Harvester] = Links()
         self._split: Continuation | None = None  # of the last message, until that is acknowledged
         stage = None if setup.stage is None else setup.stage(self.state_at)
@@ -102,14 +99,6 @@ class Harvester:
     @property
     def is_proven(self) -> bool:
         return self._file_reader.unproven is None
-
-    @property
-    def fd(self) -> int:
-        return self.content.fd
-
-    def status(self) -> os.stat_result:
-        """Return the status of the file. Raises OSError."""
-        return os.fstat(self.fd)
 
     @property
     def offset(self) -> int:
@@ -242,20 +231,6 @@ class Harvester:
         if self.is_proven:
             self._note(self.state)
 
-    def look_for_removal(self) -> None:
-        """Check whether the file was removed, as its descriptor shows."""
-        with suppress(OSError):  # its next read reports it
-            if not self.is_removed and self.status().st_nlink == 0:
-                self.path_state = PathState.REMOVED
-
-    @property
-    def has_left_path(self) -> bool:
-        return self.path_state is not PathState.CURRENT
-
-    @property
-    def is_removed(self) -> bool:
-        return self.path_state is PathState.REMOVED
-
     def note_last_look(self, status: os.stat_result) -> None:
         """Keep the file's times in its state: as long as they do not change, it was not written to. Raises OSError."""
         if not self.is_proven:
@@ -267,16 +242,18 @@ class Harvester:
         self.update(**seen, changed=self._file_reader.changed(status), modified=self._modified(status))
 
     def end(self, ended: Callable[[FileState], FileState]) -> None:
-        """Note that the file has ended; `ended` makes the final state of its entry. Raises OSError."""
+        """Note that the file has ended; `ended` makes the final state of its entry."""
         if self.is_proven:
             # Unread data is counted already; if the agent is killed, unacknowledged data is lost.
             self.size = self.offset
-            self.state = ended(replace(self.state, size_seen=self.size, modified=self.status().st_mtime_ns))
+            status = self.status_if_known()
+            modified = self.state.modified if status is None else status.st_mtime_ns
+            self.state = ended(replace(self.state, size_seen=self.size, modified=modified))
 
     def close(self) -> None:
         self.is_open = False
         self._file_reader.close()
-        os.close(self.fd)
+        close_descriptor(self.fd)
 
     def continue_in(self, successor: "Harvester") -> bool:
         """Continue the pending message in the successor. Return False if the file's last line was not read. Raises
@@ -323,13 +300,14 @@ class Harvester:
         state = self.state
         tail, proof = self._file_reader.evidence_up_to(position) or (state.tail_hash, state.proof)
         split = self._split if self._split is not None and position >= self._split.end else None
+        status = self.status_if_known() if self.is_open else None
         return replace(
             state,
             position=position,
             tail_hash=tail,
             proof=proof,
             size_seen=max(self.size, position),
-            modified=self._modified(self.status()) if self.is_open else state.modified,
+            modified=state.modified if status is None else self._modified(status),
             updated=self._clock.time(),
             cuts=tuple(cut for cut in state.cuts if cut > position and (split is None or cut != split.cut)),
             continues_in=state.continues_in if split is None else None,

@@ -73,12 +73,9 @@ class RotationLinks:
             if harvester.links.successor is not None:
                 continue  # its entry named it
             came = [new for new in fresh if new.source.input_id == input_id]
-            unlinked = [new for new in came if new.links.predecessor is None and new is not harvester]
-            following = successors(harvester, previous_path, unlinked)
-            if following is None or self._has_earlier_successor(harvester, previous_path):
+            following = self._following(harvester, previous_path, came, was_truncated=truncated is not None)
+            if following is None:
                 continue
-            if truncated is None and any(is_known_to_be_older(file, harvester) for file in following):
-                continue  # an old file was moved to this path
             if truncated is not None and bool(following) != (truncated in [new.key for new in following or came]):
                 continue  # the successor appeared later, or the truncated file has another name and no successor yet
             for first, second in pairwise([harvester, *following]):
@@ -90,6 +87,21 @@ class RotationLinks:
                 self._by_previous_path[input_id, previous_path, truncated if last is harvester else None] = last
         self._note_unlinked(fresh)
         return changed
+
+    def _following(
+        self, harvester: Harvester, previous_path: str, came: list[Harvester], *, was_truncated: bool
+    ) -> list[Harvester] | None:
+        """Return those of the new files that follow this one, in order; None if that is not known."""
+        unlinked = [new for new in came if new.links.predecessor is None and new is not harvester]
+        try:
+            following = successors(harvester, previous_path, unlinked)
+            if following is None or self._has_earlier_successor(harvester, previous_path):
+                return None
+            if not was_truncated and any(is_known_to_be_older(file, harvester) for file in following):
+                return None  # an old file was moved to this path
+        except OSError:
+            return None  # the read of the file that cannot be looked at reports it
+        return following
 
     def _note_unlinked(self, opened: Sequence[Harvester]) -> None:
         for harvester in opened:

@@ -20,7 +20,8 @@ class Copies:
 
     def __init__(self, room: Room, content: bytes = b"one\ntwo\n") -> None:
         self.room = room
-        self.detector = CopyDetector(room.clock, room.open_files)
+        self.reported: dict[str, str] = {}
+        self.detector = CopyDetector(room.clock, room.open_files, self.reported.__setitem__)
         self.original: Harvester = finish(room.read("app.log", content))
 
     def files_at(self, _: str, path: str) -> list[FileKey]:

@@ -1,6 +1,6 @@
 import gzip
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
@@ -11,8 +11,10 @@ from log_shipper.shipper.inputs.files.discovery.spec import Candidate
 from log_shipper.shipper.inputs.files.identity.opened_file import EntryMatch
 from log_shipper.shipper.inputs.files.identity.rewrite_detector import SETTLED
 from log_shipper.shipper.inputs.files.lifecycle.files import Closed
+from log_shipper.shipper.inputs.files.lifecycle.transitions import Next, To
 from log_shipper.shipper.inputs.files.reading.harvester import Harvester
 from log_shipper.shipper.inputs.files.reading.sighting import PathState
+from tests.failing_disk import failing_disk
 from tests.reading_room import Room, acknowledge, entry_of, finish, read_all
 
 MakeRoom = Callable[..., Room]
@@ -285,6 +287,38 @@ def test_a_watched_file_is_woken_by_its_events_unless_events_were_lost(room: Roo
     room.append("app.log", b"two\n")
     assert woken(room) is None
     assert woken(room, all_of_them=True) is read
+
+
+# What cannot be looked at.
+
+
+@pytest.fixture
+def deleted(room: Room) -> Iterator[Harvester]:
+    """Return a file that was deleted, whose status can be read only once."""
+    harvester = room.read("app.log", b"one\n")
+    room.path("app.log").unlink()
+    with failing_disk() as disk:
+        disk.refuse(harvester.fd, calls=1)
+        yield harvester
+
+
+def test_a_deletion_is_noted_though_the_size_cannot_be_read(room: Room, deleted: Harvester) -> None:
+    """An error would make the caller close the descriptor of a file that is registered already."""
+    room.open_files.look_for_removal(deleted)
+    assert (list(room.open_files.removed), deleted.is_open) == ([deleted], True)
+
+
+def test_it_ends_with_the_times_that_were_known(room: Room, deleted: Harvester) -> None:
+    room.open_files.look_for_removal(deleted)
+    room.end(deleted, REMOVED)
+    assert (room.open_files.running, deleted.is_open) == ({}, False)
+    assert room.books.written[deleted.state.id].modified == deleted.state.modified > 0
+
+
+def test_a_file_that_is_to_be_closed_is_opened_again_if_it_cannot_be_looked_at(room: Room, deleted: Harvester) -> None:
+    room.open_files.look_for_removal(deleted)
+    room.open_files.leave(deleted, Next(To.CLOSED))
+    assert (room.open_files.running, room.open_files.files.closed) == ({}, {})
 
 
 # What others may be copies of.

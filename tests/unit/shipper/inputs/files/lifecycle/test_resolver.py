@@ -36,7 +36,7 @@ class Door:
         self.room = room
         self.reported: dict[str, str | None] = {}
         files = room.open_files
-        self.copies = CopyDetector(room.clock, files)
+        self.copies = CopyDetector(room.clock, files, self.reported.__setitem__)
         self.resolver = FileResolver(
             files,
             room.entries,

@@ -1,0 +1,50 @@
+"""An open file as the system shows it: its status and its path.
+
+A file system may refuse any call for an open file: a network file system whose server has another file, a FUSE process
+that died, a damaged disk. The next read of the file reports that, so what only looks at it takes the file to be as it
+was.
+"""
+
+import os
+
+from log_shipper.shipper.inputs.files.identity.content import Content
+from log_shipper.shipper.inputs.files.reading.sighting import PathState
+
+
+class FileOnDisk:
+    """An open file. Used by the reading thread only."""
+
+    __slots__ = ("content", "path_state")
+
+    def __init__(self, content: Content) -> None:
+        self.content = content
+        self.path_state = PathState.CURRENT
+
+    @property
+    def fd(self) -> int:
+        return self.content.fd
+
+    def status(self) -> os.stat_result:
+        """Return the status of the file. Raises OSError."""
+        return os.fstat(self.fd)
+
+    def status_if_known(self) -> os.stat_result | None:
+        """Return the status of the file; None if it cannot be read."""
+        try:
+            return self.status()
+        except OSError:
+            return None
+
+    def look_for_removal(self) -> None:
+        """Check whether the file was removed, as its descriptor shows."""
+        status = None if self.is_removed else self.status_if_known()
+        if status is not None and status.st_nlink == 0:
+            self.path_state = PathState.REMOVED
+
+    @property
+    def has_left_path(self) -> bool:
+        return self.path_state is not PathState.CURRENT
+
+    @property
+    def is_removed(self) -> bool:
+        return self.path_state is PathState.REMOVED

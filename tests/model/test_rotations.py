@@ -6,8 +6,9 @@ import os
 import pytest
 
 from log_shipper.registry.load import read
+from log_shipper.shipper.options.model import FileIdentityConfig
 from tests.builders import multiline
-from tests.lab import Lab
+from tests.lab import CHECK_INTERVAL, Lab
 
 
 def test_a_copy_that_was_made_before_truncation_is_not_shipped_again(lab: Lab) -> None:
@@ -173,6 +174,35 @@ def test_once_reads_gzip_files_too(lab: Lab) -> None:
     lab.run_once()
     lab.run_once()
     assert sorted(lab.messages) == ["one", "three", "two"]
+
+
+@pytest.mark.parametrize("closed_first", ["new", "old"])
+def test_by_path_a_file_that_left_the_paths_is_not_taken_for_the_new_one_at_its_path(
+    lab: Lab, closed_first: str
+) -> None:
+    """Its program writes to it for some time."""
+    lab.input["file_identity"] = FileIdentityConfig("path")
+    lab.ship("a.log", "old 1", "old 2", "old 3")
+    lab.rotate("a.log", to="a-old")
+    lab.append("a.log", "new 1\n")
+    written, closed = ("a-old", "a.log") if closed_first == "new" else ("a.log", "a-old")
+    lab.wait_until(lambda: lab.inode("a.log") in lab.opened_by_agent())
+    while lab.inode(closed) in lab.opened_by_agent():
+        lab.append(written, f"{written} +\n")
+        lab.step(seconds=CHECK_INTERVAL, wait=0.002)
+        lab.take_steps()
+    if closed_first == "old":
+        lab.rotate("a.log", to="b-old")
+        lab.append("a.log", "newest 1\n")
+    for _ in range(10):
+        lab.step(seconds=CHECK_INTERVAL, wait=0.002)
+    assert not lab.opened_by_agent() & {lab.inode("a.log"), lab.inode("a-old")}
+    lines = [f"line {number}" for number in range(15)]
+    lab.append("a.log", "".join(f"{line}\n" for line in lines))
+    lab.scan(3)
+    assert lab.messages[-15:] == lines
+    assert ("newest 1" in lab.messages) is (closed_first == "old")
+    assert len(lab.file_ids) == (3 if closed_first == "old" else 2)
 
 
 def test_a_message_that_lies_across_a_rotation_comes_out_whole(lab: Lab) -> None:

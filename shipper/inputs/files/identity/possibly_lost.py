@@ -36,7 +36,7 @@ class PossiblyLost:
         self._lost: dict[str, tuple[FileState, str]] = {}  # by file id: the entry, and why
         self._tried: set[str] = set()  # ids that a file resumes from, until it is proven to be the entry's file
 
-    def add(self, state: FileState, why: str) -> None:
+    def add(self, state: FileState, why: str = NO_FILE) -> None:
         self._lost[state.id] = state, why
 
     def mark_tried(self, file_id: str) -> None:

@@ -294,8 +294,20 @@ class OpenFiles:
             self._entries.undo_match(unproven)
         elif effect is Effect.OFFER:
             self._entries.orphan(state)
+        elif self._is_displaced(state):
+            self._entries.orphan(self._entries.ended(state, REMOVED))
+            self._entries.possibly_lost.add(state)
         else:
             self._entries.keep(state)
+
+    def _is_displaced(self, state: FileState) -> bool:
+        """Return True if another file has an entry by this one's path, with `file_identity.path`, and the last survey
+        did not find this one there: its entry would replace that of the other, and be taken for it."""
+        other = self._entries.closed_entries.get(name_of_entry(state)) if state.key.startswith(BY_PATH) else None
+        if other is None or other.ended is not None or other.id == state.id:
+            return False
+        candidate = self._candidate_of(key_of(state))
+        return candidate is None or candidate.file.path != state.path
 
 
 def _has_moved(state: FileState, candidates: Mapping[FileKey, Candidate]) -> bool:

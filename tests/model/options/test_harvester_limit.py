@@ -62,6 +62,18 @@ def test_nor_after_its_file_had_been_moved_away(lab: UserLab) -> None:
     assert lab.messages == ["one", "new"]
 
 
+def test_what_a_program_writes_to_its_old_log_is_shipped_although_the_new_one_waits(lab: UserLab) -> None:
+    lab.options = {"harvester_limit": 1}
+    lab.paths = (f"{lab.logs}/a.log",)
+    lab.ship("a.log", "one")
+    lab.rotate("a.log", to="a.log.1")
+    lab.append("a.log", "new\n")
+    lab.pass_time(2)
+    lab.append("a.log.1", "late\n")
+    lab.pass_time(60)
+    assert lab.messages == ["one", "late", "new"]
+
+
 @pytest.fixture
 def busy(lab: UserLab) -> UserLab:
     """Only one file may be open, and cannot be closed because its last line is not acknowledged."""

@@ -27,6 +27,7 @@ from log_shipper.shipper.inputs.files.lifecycle.transitions import (
 )
 from log_shipper.shipper.inputs.files.reading.harvester import Harvester
 from log_shipper.shipper.inputs.files.reading.rotation_links import is_read_on
+from log_shipper.shipper.inputs.files.reading.sighting import PathState
 from log_shipper.shipper.options.model import CloseConfig
 
 logger = logging.getLogger(__name__)
@@ -98,6 +99,7 @@ class Closer:
             for harvester in refused:
                 if harvester.is_open:
                     self._idle.look_again(harvester)
+                    self._idle.add(harvester)
         while self._timed and self._timed[0][0] <= now:
             self._take_turn(heapq.heappop(self._timed)[2], now)
             self._progressed()
@@ -179,6 +181,7 @@ class Closer:
             is_complete=harvester.is_complete,
             is_compressed=harvester.content.compressed,
             has_left_path=harvester.has_left_path,
+            moved_for=now - harvester.schedule.left_at if harvester.path_state is PathState.MOVED else NEVER,
             is_removed=harvester.is_removed,
             is_read_on=is_read_on(harvester),
             wanted=wanted,

@@ -232,6 +232,7 @@ class OpenFiles:
         """Note that a survey did not find the file: it was renamed or removed. Return True the first time."""
         if was_there := not harvester.has_left_path:
             harvester.path_state = PathState.MOVED
+            harvester.schedule.path_left()
             self.idle.expect(harvester)
         self.look_for_removal(harvester)
         return was_there

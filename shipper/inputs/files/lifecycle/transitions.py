@@ -42,6 +42,8 @@ it are in flight is Draining first. What is done in capitals is an `Effect`.
 | Reading   | an option closes it, and all is acknowledged        | Closed    | KEEP                                   |
 |           | the same, before its end: after_interval            | none      | KEEP                                   |
 |           | the same, and it has just grown                     | Reading   | WAKE                                   |
+|           | the same, for another file that waits, and it has   | Reading   | it may still be written to, which no   |
+|           | just left the paths                                 |           | later opening would find               |
 |           | the same, and no path leads to it                   | none      | END removed, COUNT_LINE                |
 | Reading   | no path leads to it, and its time or budget is over | none      | END removed, COUNT what was not read   |
 | Reading   | a reload changes its input, or removes it           | none      | it is read on from there by the next   |
@@ -131,8 +133,9 @@ class Failed:
 class FileObservation:
     """A file that is read, at one moment. `idle_for` and `open_for`: seconds since its last read with data, and since
     it was opened. `is_over`: it is at its end, with nothing pending and nothing in flight; `is_ending`: its pending
-    message will be ended by time; `is_read_on`: another file's message continues in it. `wanted`: another file waits
-    for its place. `has_grown`: it may have other bytes than were read; `has_rest`: it has more."""
+    message will be ended by time; `is_read_on`: another file's message continues in it. `moved_for`: seconds since it
+    left the inputs' paths, unless it was deleted. `wanted`: another file waits for its place. `has_grown`: it may have
+    other bytes than were read; `has_rest`: it has more."""
 
     rules: CloseConfig
     idle_for: float
@@ -147,6 +150,7 @@ class FileObservation:
     has_left_path: bool
     is_removed: bool
     is_read_on: bool
+    moved_for: float = float("inf")
     wanted: bool = False
     is_touched: bool = False
     has_grown: bool = False
@@ -175,6 +179,10 @@ class FileEvent(Enum):
 Seen = Opened | Failed | FileObservation | Settled | FileEvent
 
 AFTER_INTERVAL = "close.reader.after_interval"
+PLACE_WANTED = "harvester_limit"
+# A program opens its new log some time after rotation has renamed the old one, and until then writes to that.
+MOVED_SILENCE = 5.0  # seconds
+MAX_MOVED = 60.0  # seconds: if it goes on writing, the files that wait must not wait for ever
 STAYS = Next(To.READING)
 AT_ONCE: Mapping[FileEvent, Next] = {
     FileEvent.TOUCHED: Next(To.NONE, (Effect.END,), ended=TRUNCATED),
@@ -227,9 +235,15 @@ def _looked(seen: FileObservation) -> Next:
         return STAYS
     if seen.is_touched:  # the next scan ends it
         return Next(To.READING, why=option)
+    if option == PLACE_WANTED and _is_just_moved(seen):
+        return Next(To.READING, why=option)
     if seen.has_grown:
         return Next(To.READING, (Effect.WAKE,), option)
     return Next(To.CLOSED if seen.at_end or seen.is_finished else To.NONE, (Effect.KEEP,), option)
+
+
+def _is_just_moved(seen: FileObservation) -> bool:
+    return seen.moved_for < (MAX_MOVED if seen.idle_for < MOVED_SILENCE else MOVED_SILENCE)
 
 
 def _without_name(seen: FileObservation) -> Next:
@@ -267,7 +281,7 @@ def _option(seen: FileObservation) -> str | None:
         (seen.has_left_path and change.renamed, "close.on_state_change.renamed"),
         (rules.reader.on_eof, "close.reader.on_eof"),
         (0 < change.inactive <= seen.idle_for, "close.on_state_change.inactive"),
-        (seen.wanted, "harvester_limit"),
+        (seen.wanted, PLACE_WANTED),
     )
     for applies, option in options:
         if applies:

@@ -199,6 +199,17 @@ def test_a_file_is_closed_when_another_waits_for_its_place(make_lab: MakeLab) ->
     assert (is_running(first, lab), is_running(second, lab)) == (False, True)
 
 
+def test_one_that_has_left_the_paths_is_closed_for_it_only_after_some_seconds_of_silence(make_lab: MakeLab) -> None:
+    lab = make_lab()
+    harvester = finish(lab.open("a.log"))
+    lab.after(600)
+    assert lab.room.open_files.left_paths(harvester)
+    lab.wanted = {"app": 1}
+    assert lab.after(SOON) == lab.after(4) == []
+    assert is_running(harvester, lab)
+    assert lab.after(5) == ["harvester_limit"]
+
+
 def test_with_once_a_file_is_closed_when_it_is_delivered(room: Room) -> None:
     lab = ClosingLab(room, {"app": rules()}, once=True)
     harvester = lab.open("app.log", once=True)

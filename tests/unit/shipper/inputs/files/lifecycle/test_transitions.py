@@ -222,6 +222,22 @@ def test_what_is_to_be_closed_and_has_grown_is_read_on(seen: dict[str, Any], bec
     assert next_state(looked(seen, IS_INACTIVE)) == becomes
 
 
+@pytest.mark.parametrize(
+    ("seen", "is_closed"),
+    [
+        ({}, True),
+        ({"moved_for": 4.0}, False),
+        ({"moved_for": 6.0}, True),
+        ({"moved_for": 6.0, "idle_for": 4.0}, False),
+        ({"moved_for": 61.0, "idle_for": 4.0}, True),
+    ],
+)
+def test_a_file_that_has_just_left_the_paths_is_not_closed_for_another(seen: dict[str, Any], is_closed: bool) -> None:
+    decided = next_state(looked({"wanted": True} | seen))
+    assert (decided.why, decided.to is To.CLOSED) == ("harvester_limit", is_closed)
+    assert next_state(looked(seen, IS_INACTIVE)).to is (To.READING if "idle_for" in seen else To.CLOSED)
+
+
 def test_what_is_closed_before_its_end_is_opened_again_at_once() -> None:
     assert next_state(looked(UNREAD, {"after_interval": 100.0})).to is To.NONE
     assert next_state(looked(UNREAD | {"is_finished": True})).to is To.CLOSED

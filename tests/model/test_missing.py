@@ -2,14 +2,9 @@
 
 import json
 import logging
-from collections.abc import Callable, Iterable
-from pathlib import Path
 
 import pytest
 
-from log_shipper.shipper.inputs.files.discovery.spec import Candidate
-from log_shipper.shipper.inputs.files.identity.opened_file import OpenedFile
-from log_shipper.shipper.inputs.files.lifecycle.resolver import FileResolver
 from tests.lab import Lab
 
 
@@ -195,28 +190,3 @@ def test_what_a_stop_loses_of_deleted_files_is_counted_and_logged_once(
     lab.scan()
     assert lab.running.metrics.bytes_lost == 0
     assert "were not shipped" not in caplog.text
-
-
-@pytest.mark.parametrize(("done", "lost"), [(Path.unlink, len("more\n")), (lambda path: path.rename(f"{path}.1"), 0)])
-@pytest.mark.parametrize("name", ["known.log", "new.log"])
-def test_what_is_deleted_between_its_listing_and_its_opening_is_counted(
-    lab: Lab, monkeypatch: pytest.MonkeyPatch, name: str, done: Callable[[Path], None], lost: int
-) -> None:
-    lab.ship("known.log", "one")
-    for _ in range(100):
-        lab.step(seconds=10)
-    assert not lab.crawler.running
-    opens, path = FileResolver.open, lab.logs / name
-
-    def open_late(resolver: FileResolver, wanted: Iterable[Candidate]) -> list[OpenedFile]:
-        files = list(wanted)
-        if str(path) in [candidate.file.path for candidate in files] and path.exists():
-            done(path)
-        return opens(resolver, files)
-
-    monkeypatch.setattr(FileResolver, "open", open_late)
-    lab.append(name, "more\n")
-    for _ in range(20):
-        lab.step(seconds=10, wait=0.002)
-    assert lab.running.metrics.bytes_lost == lost
-    assert lab.messages == (["one"] if lost else ["one", "more"])

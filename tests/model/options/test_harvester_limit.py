@@ -200,3 +200,31 @@ def test_what_was_added_to_a_known_file_is_counted_when_it_is_deleted_while_it_w
     lab.remove("b.log")
     lab.pass_time(60)
     assert lab.running.metrics.bytes_lost == len("waits\n")
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+def test_so_is_what_is_deleted_between_its_listing_and_its_opening(lab: UserLab, is_known: bool) -> None:
+    lab.options = {"harvester_limit": 1}
+    lab.append("b.log", "b\n" if is_known else "")
+    lab.append("a.log", "a\n")
+    lab.start()
+    lab.wait_until(lambda: len(lab.messages) == 1 + is_known)
+    lab.pass_time(600)
+    if not is_known:
+        lab.remove("b.log")
+    lab.destination.holding = True
+    lab.append("a.log", "more\n")
+    lab.pass_time(60)
+    lab.append("b.log", "waits\n")
+    lab.pass_time(60)
+    lab.append("c.log", "c\n")  # the scan that finds it looks for deletions, and the next one not before a second
+    for _ in range(10):
+        lab.step(seconds=0.01, wait=0.002)
+    assert lab.crawler.status().waiting == 2
+    lab.remove("b.log")
+    lab.destination.holding = False
+    for _ in range(20):
+        lab.step(seconds=0.01, wait=0.002)
+    assert "c" in lab.messages
+    lab.pass_time(60)
+    assert lab.running.metrics.bytes_lost == len("waits\n")

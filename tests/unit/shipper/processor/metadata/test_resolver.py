@@ -4,8 +4,10 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
+import dns.message
 import pytest
 
+from log_shipper.shipper.options.dns import Nameserver
 from log_shipper.shipper.processor.metadata.lookups import FAILURE, LookupResult
 from log_shipper.shipper.processor.metadata.resolver import Resolver, Workers
 from tests.name_servers import NameServer
@@ -77,16 +79,21 @@ def test_a_silent_name_server_costs_the_timeout() -> None:
     silent.close()
 
 
+class Failing(Resolver):
+    """The exchange with its name server fails with `error`."""
+
+    error: type[Exception]
+
+    def _exchange(self, query: dns.message.QueryMessage, server: Nameserver) -> NoReturn:
+        raise self.error
+
+
 @pytest.mark.parametrize("error", [TimeoutError, EOFError])
-def test_an_error_without_text_is_named_by_its_type(error: type[Exception], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_without_text_is_named_by_its_type(error: type[Exception]) -> None:
     """EOFError: a server that is asked over TCP or TLS closes the connection before its answer."""
-
-    def fail(*_: object) -> NoReturn:
-        raise error
-
-    monkeypatch.setattr(Resolver, "_exchange", fail)
-    reason = Resolver("A", ["127.0.0.1"], SECONDS).resolve("web.example").no_response_reason
-    assert reason == f"127.0.0.1: {error.__name__}"
+    resolver = Failing("A", ["127.0.0.1"], SECONDS)
+    resolver.error = error
+    assert resolver.resolve("web.example").no_response_reason == f"127.0.0.1: {error.__name__}"
 
 
 def test_threads_end_with_their_owner() -> None:

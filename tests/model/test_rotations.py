@@ -375,6 +375,20 @@ def test_what_is_truncated_unread_is_counted_and_logged_with_path_file_id_and_ra
     assert lab.running.metrics.bytes_lost == len("unfinished")
 
 
+def test_a_pending_message_that_is_sent_at_a_truncation_is_not_counted(
+    lab: Lab, caplog: pytest.LogCaptureFixture
+) -> None:
+    lab.parsers = (multiline(r"^\s"),)
+    lab.ship("a.log", "zero", "one")
+    lab.append("a.log", "two\n more of two\nunfinished")
+    lab.take_steps()
+    lab.truncate("a.log")
+    lab.scan(2)
+    assert lab.messages == ["zero", "one", "two\n more of two"]
+    assert lab.running.metrics.bytes_lost == len("unfinished")
+    assert "up to 10 bytes from offset 26 may be lost" in caplog.text
+
+
 def test_what_a_copy_lacks_of_the_file_that_is_then_truncated_is_counted(
     lab: Lab, caplog: pytest.LogCaptureFixture
 ) -> None:

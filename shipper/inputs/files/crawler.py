@@ -248,12 +248,11 @@ class Crawler:
         log the loss."""
         size = max(harvester.size, harvester.read_to)
         copied = self._copies.copied_to(harvester.state, harvester.key, size)
-        unread = range(harvester.offset, size)
         batch = None
         with suppress(OSError):  # what cannot be ended counts as unread
             batch = None if copied > harvester.offset else harvester.end_message()
         harvester.look_for_removal()
-        removed = harvester.is_removed
+        unread, removed = range(harvester.offset, size), harvester.is_removed
         self._metrics.bytes_lost += report_truncation(harvester.state, error.size, unread, copied, is_removed=removed)
         return batch
 

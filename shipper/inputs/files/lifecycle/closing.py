@@ -240,38 +240,40 @@ class Closer:
         """Count and log the loss of deleted files at a stop: only their open descriptors reach them. Data in flight may
         have been delivered."""
         for harvester in [removed for removed in self._removed if removed.is_proven]:
-            position, size = harvester.state.position, max(self._removed.size_of(harvester), harvester.offset)
+            position, size = harvester.state.position, self._removed.size_of(harvester)
+            if not harvester.content.compressed:
+                size = max(size, harvester.offset)
+            lost = harvester.bytes_behind(position, size)
             self._open_files.leave(harvester, next_state(FileEvent.STOPPED_REMOVED))
             self._open_files.note_reported(harvester)
-            if size > position:
-                self._metrics.bytes_lost += size - position
+            if lost:
+                self._metrics.bytes_lost += lost
                 logger.warning(
-                    "%s (file id %s) was removed before all of it was acknowledged, and the agent is stopping: %d "
-                    "bytes, from offset %d to %d, are lost",
+                    "%s (file id %s) was removed before all of it was acknowledged, and the agent is stopping: %s are "
+                    "lost",
                     harvester.state.path,
                     harvester.state.id,
-                    size - position,
-                    position,
-                    size,
+                    _bytes_of(harvester, lost, position, size),
                     extra=EACH,
                 )
 
     def _give_up(self, harvester: Harvester, decided: Next) -> None:
         size = self._removed.size_of(harvester)
-        lost = max(size - harvester.offset, 0)
+        lost = harvester.bytes_behind(harvester.offset, size)
         self._metrics.bytes_lost += lost
         logger.warning(
-            "%s (file id %s) was removed and is closed before its end (%s): %d bytes, from offset %d to %d, were "
-            "not read; its disk space is released",
+            "%s (file id %s) was removed and is closed before its end (%s): %s were not read; its disk space is "
+            "released",
             harvester.state.path,
             harvester.state.id,
             decided.why,
-            lost,
-            harvester.offset,
-            size,
+            _bytes_of(harvester, lost, harvester.offset, size),
             extra=EACH,
         )
+        unproven = harvester.unproven
         self._open_files.leave(harvester, decided)
+        if unproven is not None:
+            self._open_files.note_counted(unproven)
 
     def _rules_of(self, harvester: Harvester) -> CloseConfig:
         return self._rules[harvester.source.input_id]
@@ -282,3 +284,9 @@ class Closer:
             heapq.heapify(self._timed)
             self._max_timed = len(self._timed) * 5 // 4 + SPARE_TIMES
         heapq.heappush(self._timed, (when, next(self._number), harvester))
+
+
+def _bytes_of(harvester: Harvester, lost: int, position: int, size: int) -> str:
+    if harvester.content.compressed:
+        return f"about {lost} of its {size} compressed bytes"
+    return f"{lost} bytes, from offset {position} to {size},"

@@ -126,6 +126,12 @@ class OpenFiles:
         harvester.size = harvester.state.position
         harvester.state = self._entries.ended(replace(harvester.state, size_seen=harvester.size), REMOVED)
 
+    def note_counted(self, state: FileState) -> None:
+        """Note that the unread data of an entry is counted, which was put back: it must not be counted again when the
+        file is missing."""
+        state = self._entries.inherited(state)
+        self._entries.change(replace(state, size_seen=state.position))
+
     def forget_missing(self, present: Container[FileKey]) -> None:
         """Forget closed files that left the paths, after a scan: new data in them is not read."""
         for key in [key for key in self.files.closed if key not in present]:

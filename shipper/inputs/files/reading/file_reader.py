@@ -24,6 +24,7 @@ from log_shipper.shipper.inputs.files.identity.rewrite_detector import RewriteDe
 from log_shipper.shipper.inputs.files.reading.continued_file import Continuation, ContinuedFile, Successor
 from log_shipper.shipper.inputs.staging import MakeStage
 from log_shipper.shipper.reader.base import RawFile, Reader
+from log_shipper.shipper.reader.gzip_file import GzipFile
 
 logger = logging.getLogger(__name__)
 
@@ -187,6 +188,14 @@ class FileReader:
     def is_as_read(self) -> bool:
         """Return True if the file still has the bytes read last. Raises OSError."""
         return is_as_read(self.own)
+
+    def on_disk(self, position: int) -> int:
+        """Return the offset on disk of a position in the content. In a compressed file it is known only where the file
+        was read to; before that it is estimated."""
+        own = self.own
+        if not isinstance(own, GzipFile):
+            return position
+        return own.raw_offset * position // own.offset if own.offset else 0
 
     @property
     def padding(self) -> int:

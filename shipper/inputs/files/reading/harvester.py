@@ -110,6 +110,11 @@ class Harvester(FileOnDisk):
         """The offset up to which the file was read, including a pending message."""
         return self._file_reader.own.offset
 
+    def bytes_behind(self, position: int, size: int) -> int:
+        """Return how many bytes follow the position in a file of this size on disk: compressed ones in a compressed
+        file, whose positions are those of its content."""
+        return max(size - self._file_reader.on_disk(position), 0)
+
     @property
     def pending_bytes(self) -> int:
         """The approximate memory of the unfinished line and the pending message in bytes, also after the next read."""

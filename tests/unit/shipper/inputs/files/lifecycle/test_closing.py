@@ -11,6 +11,7 @@ from log_shipper.registry.state import REMOVED
 from log_shipper.shipper.errors import Truncated
 from log_shipper.shipper.inputs.files.discovery.scanner import ScannedFile
 from log_shipper.shipper.inputs.files.discovery.spec import InputSpec
+from log_shipper.shipper.inputs.files.identity.opened_file import EntryMatch
 from log_shipper.shipper.inputs.files.lifecycle.closing import SOON, Closer
 from log_shipper.shipper.inputs.files.lifecycle.transitions import Effect, Next, To
 from log_shipper.shipper.inputs.files.reading.factory import Input
@@ -25,7 +26,7 @@ from log_shipper.shipper.options.model import (
 )
 from tests.builders import AGENT, multiline
 from tests.fakes import ManualClock
-from tests.reading_room import Room, acknowledge, finish, read_all
+from tests.reading_room import Room, acknowledge, entry_of, finish, read_all
 
 MakeRoom = Callable[..., Room]
 
@@ -365,6 +366,21 @@ def test_it_does_so_while_the_output_is_blocked(make_lab: MakeLab) -> None:
     assert lab.room.books.written[harvester.state.id].position == 4
 
 
+def test_a_deleted_file_that_is_given_up_before_it_is_proven_is_counted_once(room: Room) -> None:
+    lab = ClosingLab(room, {"app": rules(max_bytes=3)})
+    room.write("app.log", b"one\ntwo\n")
+    state = entry_of(room.path("app.log"), 4)
+    harvester = room.start(room.open("app.log"), EntryMatch(state, state.path, state))
+    assert not harvester.is_proven
+    lab.remove(harvester)
+    lab.after(SOON)
+    assert (is_running(harvester, lab), room.metrics.bytes_lost) == (False, 4)
+    room.entries.expire_missing({}, {}, lambda path: False, room.open_files.files.identified)
+    room.entries.possibly_lost.report()
+    assert room.metrics.bytes_lost == 4
+    assert room.entries.unclaimed.states.keys() == {state.id}
+
+
 def kept(lab: ClosingLab, *harvesters: Harvester) -> list[Harvester]:
     return [harvester for harvester in harvesters if is_running(harvester, lab)]
 
@@ -435,7 +451,35 @@ def test_the_unread_bytes_of_a_deleted_compressed_file_are_logged_when_it_is_giv
     lab.after(60)
     assert not is_running(harvester, lab)
     assert f"{harvester.state.path} (file id {harvester.state.id})" in caplog.text
-    assert room.metrics.bytes_lost > 0
+    size = len(gzip.compress(b"one\n"))
+    assert (room.metrics.bytes_lost, f": about {size} of its {size} compressed bytes" in caplog.text) == (size, True)
+
+
+def test_they_are_counted_as_compressed_ones_however_much_content_was_read(make_room: MakeRoom) -> None:
+    room = make_room(compression="auto")
+    lab = ClosingLab(room, {"app": rules(after_interval=60.0)})
+    content = b"".join(b"line %06d\n" % number for number in range(200_000))
+    compressed = gzip.compress(content)
+    harvester = lab.open("app.log.gz", compressed)
+    while harvester.offset <= len(compressed):
+        harvester.read()
+    lab.remove(harvester)
+    lab.after(60)
+    assert not is_running(harvester, lab)
+    unread = 1 - harvester.offset / len(content)
+    assert room.metrics.bytes_lost == pytest.approx(unread * len(compressed), rel=0.1)
+
+
+def test_so_they_are_at_a_stop(make_room: MakeRoom) -> None:
+    room = make_room(compression="auto")
+    lab = ClosingLab(room, {"app": rules()})
+    compressed = gzip.compress(b"one\n")
+    acknowledged, in_flight = finish(lab.open("a.log.gz", compressed)), lab.open("b.log.gz", compressed)
+    read_all(in_flight)
+    for harvester in (acknowledged, in_flight):
+        lab.remove(harvester)
+    lab.closer.stop()
+    assert room.metrics.bytes_lost == len(compressed)
 
 
 def test_a_compressed_file_that_was_read_is_closed_without_a_loss(make_room: MakeRoom) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from log_shipper.shipper.inputs.files.lifecycle.removed_files import MAX_CLOSED, RemovedFiles
+from log_shipper.shipper.inputs.files.lifecycle.removed_files import RemovedFiles
 from log_shipper.shipper.inputs.files.reading.harvester import Harvester
 from tests.reading_room import Room
 
@@ -46,11 +46,20 @@ def test_whoever_has_one_open_may_write_to_it(room: Room, removed: RemovedFiles)
     assert next(removed.beyond("app", 9)) is harvester
 
 
+def test_what_was_read_of_a_file_costs_nothing(room: Room, removed: RemovedFiles) -> None:
+    first, second, third = [remove(room, removed, f"{number}.log") for number in range(3)]
+    assert removed.check_sizes() == {"app"}
+    first.read()
+    second.read()
+    assert next(removed.beyond("app", 10), None) is None
+    assert next(removed.beyond("app", 9)) is third
+
+
 def test_nothing_is_kept_of_those_that_come_and_go_beside_one_that_stays(room: Room, removed: RemovedFiles) -> None:
     stays = remove(room, removed, "stays.log")
-    for number in range(3 * MAX_CLOSED):
+    for number in range(10):
         removed.forget(remove(room, removed, f"{number}.log"))
     assert list(removed) == [stays]
-    assert len(removed._by_age["app"]) <= MAX_CLOSED + 3
+    assert list(removed._unread["app"]) == [stays]
     removed.forget(stays)
-    assert (dict(removed._by_age), removed.next_look) == ({}, float("inf"))
+    assert (dict(removed._unread), removed.next_look) == ({}, float("inf"))

@@ -375,6 +375,22 @@ def test_what_is_truncated_unread_is_counted_and_logged_with_path_file_id_and_ra
     assert lab.running.metrics.bytes_lost == len("unfinished")
 
 
+def test_a_copy_that_is_deleted_unread_before_a_stop_is_counted(lab: Lab, caplog: pytest.LogCaptureFixture) -> None:
+    lab.append("a.log", "a line of the file\n" * 100_000)
+    lab.start()
+    lab.destination.holding = True
+    lab.take_steps(3)
+    (harvester,) = lab.crawler.running.values()
+    lab.copytruncate("a.log", "a.log.1")
+    lab.wait_until(lambda: not harvester.is_open and lab.crawler.files.suspects, seconds=1)
+    lab.remove("a.log.1")
+    lab.take_steps()
+    lab.destination.holding = False
+    lab.stop()
+    assert lab.bytes_lost == 1_900_000 - harvester.offset > 0
+    assert f"{lab.bytes_lost} bytes from offset {harvester.offset}, which only this copy" in caplog.text
+
+
 def test_a_pending_message_that_is_sent_at_a_truncation_is_not_counted(
     lab: Lab, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -210,7 +210,7 @@ class Crawler:
         if any(not harvester.settled for harvester in (*self.running.values(), *draining)):
             logger.warning("stopped with unacknowledged events; they will be sent again after the next start")
         self.open_files.stop()
-        self._copies.close()
+        self._metrics.bytes_lost += self._copies.close()
 
     def read_failed(self, harvester: Harvester, error: ReadError) -> Batch | None:
         """Return the pending message, unless it is read elsewhere."""

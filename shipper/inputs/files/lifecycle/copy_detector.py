@@ -8,12 +8,14 @@ for some seconds, it is a file like any other. It waits longer only while its or
 which is about to be noticed; a blocked output can prolong both.
 """
 
+import logging
 import os
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 from log_shipper.registry.state import TRUNCATED, FileState
+from log_shipper.runtime.logs.folding import EACH
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.inputs.files.discovery.scanner import Inode, ScannedFile
 from log_shipper.shipper.inputs.files.discovery.spec import Candidate, FileKey, InputSpec, key_of
@@ -24,6 +26,8 @@ from log_shipper.shipper.inputs.files.identity.rotated_names import possible_ori
 from log_shipper.shipper.inputs.files.identity.unclaimed import UnclaimedEntries
 from log_shipper.shipper.inputs.files.lifecycle.files import NEVER, Suspected
 from log_shipper.shipper.inputs.files.lifecycle.open_files import OpenFiles
+
+logger = logging.getLogger(__name__)
 
 GRACE = 5.0  # seconds without growth after which a suspected copy counts as a file of its own
 # On a host that was suspended, the copying program was suspended as well: a check that is late by this many seconds is
@@ -150,9 +154,39 @@ class CopyDetector:
         if key in self.suspects:
             self._files.change(key, None)
 
-    def close(self) -> None:
+    def close(self) -> int:
+        """Close the suspects at a stop. Return how many bytes are lost because the copy was deleted, too: those from
+        which the reading of its truncated original was to continue. They are logged."""
+        lost = 0
         for key, suspect in list(self.suspects.items()):
+            lost += self._lost_of(suspect)
             self._close(key, suspect)
+        return lost
+
+    def _lost_of(self, suspect: Suspected) -> int:
+        opened, draining = suspect.opened, self._files.draining.get(suspect.original)
+        was = draining.harvester if draining is not None else None
+        if was is None or was.state.id != suspect.original_id or was.state.ended != TRUNCATED:
+            return 0  # its original is there, or what was not read of it is counted
+        try:
+            status = os.fstat(opened.content.fd)
+        except OSError:
+            return 0
+        # Unacknowledged data of the original is counted at the next start.
+        start = 0 if opened.content.compressed else was.offset
+        lost = max(status.st_size - start, 0) if status.st_nlink == 0 else 0
+        if lost:
+            logger.warning(
+                "%s was removed before it was read, and the agent is stopping: %d bytes from offset %d, which only "
+                "this copy of %s (file id %s) had, are lost",
+                opened.scanned.path,
+                lost,
+                start,
+                was.state.path,
+                was.state.id,
+                extra=EACH,
+            )
+        return lost
 
     def _close(self, key: FileKey, suspect: Suspected) -> None:
         self.drop(key)

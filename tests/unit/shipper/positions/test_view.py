@@ -299,7 +299,7 @@ def test_without_a_terminal_nothing_is_forgotten_without_yes(
     with standard_input(stream):
         assert place.run("forget", "id-of-a.log") == 1
     assert place.known() == {"id-of-a.log"}
-    assert "add --yes" in capsys.readouterr().err
+    assert "or --yes" in capsys.readouterr().err
 
 
 def test_nothing_is_forgotten_while_an_agent_runs_and_the_error_names_it_and_what_to_do(

@@ -1,11 +1,11 @@
 """Make batches of the records that the member's thread hands over."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
 from log_shipper.runtime.kafka.renewal import renewals
-from log_shipper.shipper.event import Source
+from log_shipper.shipper.event import Batch, Source
 from log_shipper.shipper.inputs.base import SourceContext, SourceStatus
 from log_shipper.shipper.inputs.feed import FeedInput
 from log_shipper.shipper.inputs.kafka.client import Clients, clients
@@ -47,7 +47,7 @@ class KafkaFeed:
             config, feed_input.max_bytes, context, lambda: self._member.partitions, self._member.has_room
         )
         self._readings = Readings(reading_context)
-        self.read = self._readings.read
+        self._is_stopped = False
         self._member.start()
 
     @property
@@ -64,8 +64,12 @@ class KafkaFeed:
         self._context.metrics.records_lost += lost - self._records_lost
         self._records_lost = lost
 
+    def read(self, budget: int) -> Iterator[Batch]:
+        # The member's thread may need some time to notice the stop: until then, partitions have blocks.
+        return iter(()) if self._is_stopped else self._readings.read(budget)
+
     def next_wake(self, *, reading: bool) -> float:
-        return self._readings.next_read if reading else NEVER
+        return self._readings.next_read if reading and not self._is_stopped else NEVER
 
     def status(self) -> SourceStatus:
         partitions = list(self._member.partitions.values())
@@ -81,6 +85,7 @@ class KafkaFeed:
         )
 
     def stop(self) -> None:
+        self._is_stopped = True
         self._member.stop()  # its thread commits, and leaves the group; the process ends after it
 
     def _make_partition(self, start: StartOffset) -> Partition:

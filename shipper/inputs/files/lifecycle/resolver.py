@@ -247,7 +247,7 @@ class FileResolver:
             self._note_vanished(spec, scanned)  # another file took its path since the listing
             return None
         key = (spec.id, *scanned.inode)
-        content = content_for(spec.config, fd, scanned.path)
+        content = content_for(spec.config, fd)
         name = name_of_file(spec.config, scanned, partial(part_of, content), content.ends_before)
         birth = birth_time(fd)
         if name != "":

@@ -181,7 +181,7 @@ class Closer:
             is_complete=harvester.is_complete,
             is_compressed=harvester.content.compressed,
             has_left_path=harvester.has_left_path,
-            moved_for=now - harvester.schedule.left_at if harvester.path_state is PathState.MOVED else NEVER,
+            moved_for=now - harvester.moved_at if harvester.path_state is PathState.MOVED else NEVER,
             is_removed=harvester.is_removed,
             is_read_on=is_read_on(harvester),
             wanted=wanted,

@@ -53,6 +53,7 @@ class OpenFiles:
         self._scheduler = scheduler
         self._watcher = watcher
         self._metrics = context.metrics
+        self._clock = context.clock
         self._progressed = context.pulse.beat
         self._candidate_of = candidate_of
         self._on_shut = on_shut
@@ -105,7 +106,7 @@ class OpenFiles:
         status = status or harvester.status_if_known()
         if decided.ended is not None:
             self._watcher.unwatch_file(harvester.key)
-            harvester.end(partial(self._entries.ended, why=decided.ended))
+            harvester.end(partial(self._entries.ended, why=decided.ended), status)
         elif Effect.KEEP in decided.effects:
             with suppress(OSError):  # its entry has what was acknowledged
                 if status is not None:
@@ -237,8 +238,7 @@ class OpenFiles:
     def left_paths(self, harvester: Harvester) -> bool:
         """Note that a survey did not find the file: it was renamed or removed. Return True the first time."""
         if was_there := not harvester.has_left_path:
-            harvester.path_state = PathState.MOVED
-            harvester.schedule.path_left()
+            harvester.note_moved(self._clock.monotonic())
             self.idle.expect(harvester)
         self.look_for_removal(harvester)
         return was_there

@@ -12,13 +12,14 @@ from log_shipper.shipper.inputs.files.reading.sighting import PathState
 
 
 class FileOnDisk:
-    """An open file. Used by the reading thread only."""
+    """An open file. `moved_at`: monotonic time at which it left the inputs' paths. Used by the reading thread only."""
 
-    __slots__ = ("content", "path_state")
+    __slots__ = ("content", "moved_at", "path_state")
 
     def __init__(self, content: Content) -> None:
         self.content = content
         self.path_state = PathState.CURRENT
+        self.moved_at = 0.0
 
     @property
     def fd(self) -> int:
@@ -34,6 +35,10 @@ class FileOnDisk:
             return self.status()
         except OSError:
             return None
+
+    def note_moved(self, now: float) -> None:
+        """Note that the file is at no path of the inputs since `now`, in monotonic time."""
+        self.path_state, self.moved_at = PathState.MOVED, now
 
     def look_for_removal(self) -> None:
         """Check whether the file was removed, as its descriptor shows."""

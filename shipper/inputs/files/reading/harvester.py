@@ -246,12 +246,11 @@ class Harvester(FileOnDisk):
             seen = {"size_seen": size_at_least(self.content, max(self.state.size_seen, self.size, self.read_to))}
         self.update(**seen, changed=self._file_reader.changed(status), modified=self._modified(status))
 
-    def end(self, ended: Callable[[FileState], FileState]) -> None:
-        """Note that the file has ended; `ended` makes the final state of its entry."""
+    def end(self, ended: Callable[[FileState], FileState], status: os.stat_result | None) -> None:
+        """Note that the file has ended; `ended` makes the final state of its entry. `status`: None if it is unknown."""
         if self.is_proven:
             # Unread data is counted already; if the agent is killed, unacknowledged data is lost.
             self.size = self.offset
-            status = self.status_if_known()
             modified = self.state.modified if status is None else status.st_mtime_ns
             self.state = ended(replace(self.state, size_seen=self.size, modified=modified))
 

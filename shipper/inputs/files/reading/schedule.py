@@ -30,15 +30,14 @@ AWAKE = (Turn.READY, Turn.POLLED, Turn.SAVING)  # it is read without a further h
 
 class Schedule:
     """The scheduler's data of a file. `read_at`: monotonic time of the last read with data, initially of the opening;
-    `gap`: the mean so far. `left_at`: monotonic time at which it left the inputs' paths. `awaits`: the save that the
-    file waits for, and the batch that is queued then; `timed`: the recorded deadline of its message."""
+    `gap`: the mean so far. `awaits`: the save that the file waits for, and the batch that is queued then; `timed`: the
+    recorded deadline of its message."""
 
-    __slots__ = ("_clock", "awaits", "gap", "left_at", "read_at", "timed", "turn")
+    __slots__ = ("_clock", "awaits", "gap", "read_at", "timed", "turn")
 
     def __init__(self, clock: Clock) -> None:
         self.read_at = clock.monotonic()
         self.gap = FIRST_GAP
-        self.left_at = NEVER
         self.turn = Turn.IDLE
         self.awaits: tuple[SaveTicket, Batch | None] | None = None
         self.timed = NEVER
@@ -52,9 +51,6 @@ class Schedule:
     @property
     def is_awake(self) -> bool:
         return self.turn in AWAKE
-
-    def path_left(self) -> None:
-        self.left_at = self._clock.monotonic()
 
     def data_came(self) -> None:
         now = self._clock.monotonic()

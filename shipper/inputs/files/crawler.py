@@ -91,6 +91,7 @@ class Crawler:
         rules: tuple[Rules, ...] = (limits, self._deletions, self._closer)
         for rule in rules:
             rule.update_rules(specs.values())
+        self._deletions.restore_names(entries)
         ignoring = IgnoreRules(clock, options.first_start)
         starter = HarvesterStarter(self._inputs, files, self._closer, self._reading, ignoring, context)
         identity = Identity(self._entries, self._copies, self._resolver)

@@ -116,3 +116,25 @@ def test_delete_leaves_what_ignore_older_left_out_because_it_was_not_read(lab: U
     lab.start()
     lab.pass_time(2 * HOUR)
     assert (lab.messages, (lab.logs / "a.log").exists()) == ([], True)
+
+
+@pytest.mark.parametrize("is_taken", [False, True])
+def test_a_kill_while_a_file_is_deleted_leaves_it_its_name(
+    lab: UserLab, is_taken: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is renamed before it is removed."""
+    lab.options = DELETING
+    lab.ship("a.log", "one")
+    lab.stop()
+    (state,) = read(lab.data / "registry").values()
+    aside = f".shipper-deleting-{state.id}"
+    lab.rotate("a.log", to=aside)
+    if is_taken:
+        lab.append("a.log", "two\n")
+    lab.start()
+    assert (lab.logs / aside).exists() is is_taken
+    assert ("could not restore its original name" in caplog.text) is is_taken
+    lab.append("a.log", "three\n")
+    lab.until_messages("one", *["two"] * is_taken, "three")
+    lab.pass_time(2 * HOUR)
+    until_deleted(lab, "a.log")

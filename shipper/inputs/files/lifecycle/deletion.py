@@ -4,8 +4,9 @@ over.
 A file that several inputs read stays until all of them have read it.
 
 A file cannot be checked and removed in one step. So it is first renamed to a unique name: if that is not the file that
-was checked, because a rotation came in between, its name is restored. It stays open while it is removed and is checked
-once more: what was written in between is read through that descriptor.
+was checked, because a rotation came in between, its name is restored; also by the next start, if the agent was killed
+in between. It stays open while it is removed and is checked once more: what was written in between is read through that
+descriptor.
 """
 
 import heapq
@@ -84,6 +85,13 @@ class Deletions:
         due."""
         self._put(PendingDeletion(state, grace), grace)
 
+    def restore_names(self, states: Iterable[FileState]) -> None:
+        """Restore the names of files that the agent was deleting when it was killed."""
+        for state in states:
+            rule, aside = self._rules.get(state.input), _aside(state)
+            if rule is not None and rule.enabled and state.ended is None and os.path.lexists(aside):
+                _put_back(aside, state.path)
+
     def step(self, read_on: ReadOn) -> None:
         """Delete the due files. `read_on` reads the new data of a nameless file; it returns False if no input includes
         it, and may raise OSError. The descriptor belongs to the caller."""
@@ -97,10 +105,10 @@ class Deletions:
     def _take_turn(self, deletion: PendingDeletion, read_on: ReadOn) -> None:
         with opened_plain(deletion.state.path, os.O_NOFOLLOW) as file:
             # Our own renaming changes the time of change: it proves an unchanged file only at first.
-            if file is None or not _is_read(file, deletion.state, as_closed=deletion.saved is None):
+            status = _status_if_read(file, deletion.state, as_closed=deletion.saved is None) if file else None
+            if file is None or status is None:
                 return  # it was removed or moved, or may have new data: then it is planned again when it is closed
-            scanned = ScannedFile.from_status(deletion.state.path, os.fstat(file.fd))
-            if not self._is_read_by_all(deletion.state.input, scanned):
+            if not self._is_read_by_all(deletion.state.input, ScannedFile.from_status(deletion.state.path, status)):
                 self._put(deletion, OTHERS_AFTER)
                 return
             if deletion.saved is None:
@@ -126,12 +134,12 @@ class Deletions:
             self._put(deletion, RETRY_AFTER)
             return
         logger.info("%s (file id %s): deleted; all of it was acknowledged", state.path, state.id)
-        if not _is_read(file, state):
+        if _status_if_read(file, state) is None:
             self._rescue(file.fd, state, read_on)
 
     def _remove(self, state: FileState) -> bool:
         """Remove the file. Return False if another file is at the path, which keeps its name. Raises OSError."""
-        aside = os.path.join(os.path.dirname(state.path), f"{ASIDE}{state.id}")
+        aside = _aside(state)
         self.rename(state.path, aside)
         try:
             status = os.lstat(aside)
@@ -146,8 +154,9 @@ class Deletions:
 
     def _rescue(self, fd: int, state: FileState, read_on: ReadOn) -> None:
         """Read what was written between the last check and the removal: only this descriptor reaches it now."""
-        size = os.fstat(fd).st_size
+        size = state.position
         try:
+            size = os.fstat(fd).st_size
             if read_on(fd, state):
                 logger.info(
                     "%s (file id %s): was written to during its deletion; reading the new data", state.path, state.id
@@ -171,6 +180,10 @@ class Deletions:
         heapq.heappush(self._due, (self._clock.monotonic() + after, next(self._number), deletion))
 
 
+def _aside(state: FileState) -> str:
+    return os.path.join(os.path.dirname(state.path), f"{ASIDE}{state.id}")
+
+
 def _put_back(aside: str, path: str) -> None:
     """Restore a file's name, unless it is taken by now."""
     try:
@@ -187,19 +200,20 @@ def _put_back(aside: str, path: str) -> None:
         )
 
 
-def _is_read(file: Plain, state: FileState, *, as_closed: bool = False) -> bool:
-    """Return True if the file has exactly the bytes that were read. `as_closed`: and did not change at all since it was
-    closed."""
+def _status_if_read(file: Plain, state: FileState, *, as_closed: bool = False) -> os.stat_result | None:
+    """Return the status of the file if it has exactly the bytes that were read. `as_closed`: and did not change at all
+    since it was closed."""
     try:
         status = os.fstat(file.fd)
-        if (status.st_dev, status.st_ino, status.st_mtime_ns) != (state.device, state.inode, state.modified):
-            return False
-        if as_closed and status.st_ctime_ns != state.changed:
-            return False
-        if state.compressed:
-            return status.st_size == state.compressed
-        # After the position may be NULs, which are not content.
-        is_at_end = status.st_size == state.position or status.st_size > state.position >= file.size
-        return is_at_end and file.matches(state)
+        was_changed = as_closed and status.st_ctime_ns != state.changed
+        is_same = (status.st_dev, status.st_ino, status.st_mtime_ns) == (state.device, state.inode, state.modified)
+        return status if is_same and not was_changed and _is_at_end(file, state, status.st_size) else None
     except OSError:
-        return False
+        return None
+
+
+def _is_at_end(file: Plain, state: FileState, size: int) -> bool:
+    if state.compressed:
+        return size == state.compressed
+    # After the position may be NULs, which are not content.
+    return (size == state.position or size > state.position >= file.size) and file.matches(state)

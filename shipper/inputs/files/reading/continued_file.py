@@ -16,7 +16,7 @@ from typing import Generic, Protocol, TypeVar
 from log_shipper.registry.state import FileState
 from log_shipper.shipper.errors import Truncated
 from log_shipper.shipper.event import Messages
-from log_shipper.shipper.inputs.files.identity.content import Content, PlainFile
+from log_shipper.shipper.inputs.files.identity.content import Content, PlainFile, close_descriptor
 from log_shipper.shipper.inputs.files.identity.prefix import ProofTrail
 from log_shipper.shipper.pipeline.acks import Ledger
 from log_shipper.shipper.reader.base import RawFile
@@ -180,7 +180,7 @@ class _Part:
         return self.successor.skip(length, bytes(self._taken[:length]))
 
     def close(self) -> None:
-        os.close(self._fd)
+        close_descriptor(self._fd)
 
 
 class Continuation:

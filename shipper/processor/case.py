@@ -18,7 +18,7 @@ class CaseConfig(ProcessorConfig, ABC):
     fields: tuple[str, ...] = field(
         default=(), metadata={"doc": "Fields whose names are converted; they are found in any case."}
     )
-    values: tuple[str, ...] = field(default=(), metadata={"doc": "Fields whose values, texts, are converted."})
+    values: tuple[str, ...] = field(default=(), metadata={"doc": "Fields whose string values are converted."})
     alter_full_field: bool = field(
         default=True,
         metadata={"doc": "Whether all parts of a dotted name are converted, or only the last one."},
@@ -28,7 +28,7 @@ class CaseConfig(ProcessorConfig, ABC):
 
     def check(self) -> Iterator[Finding]:
         if not self.fields and not self.values:
-            yield "", "needs 'fields' (names to convert) or 'values' (fields whose texts are converted)"
+            yield "", "needs 'fields' (names to convert) or 'values' (fields whose values are converted)"
         for option in ("fields", "values"):
             names = getattr(self, option)
             yield from (

@@ -55,7 +55,7 @@ def text_in(event: Event, path: Path, *, ignore_missing: bool) -> str | None:
     if value is MISSING:
         return None
     if not isinstance(value, str):
-        raise ProcessorError(f"field {dotted(path)} is not a text")
+        raise ProcessorError(f"field {dotted(path)} is not a string")
     return value
 
 
@@ -76,7 +76,7 @@ def on_text(source: Path, change: Callable[[str], str], ignore_missing: bool, to
 def text_of(event: Event, path: Path, *, ignore_missing: bool) -> Any:
     value = value_of(event, path, ignore_missing=ignore_missing)
     if value is not MISSING and not isinstance(value, str):
-        raise ProcessorError(f"{'.'.join(path)} is not a text")
+        raise ProcessorError(f"{'.'.join(path)} is not a string")
     return value
 
 

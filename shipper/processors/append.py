@@ -27,7 +27,7 @@ class AppendConfig(ProcessorConfig):
         default=(), metadata={"doc": "Fields whose values are appended; items of a list are appended one by one."}
     )
     values: tuple[Any, ...] = field(default=(), metadata={"doc": "Fixed values to append after those of `fields`."})
-    ignore_empty_values: bool = field(default=False, metadata={"doc": "Whether empty texts and nulls are skipped."})
+    ignore_empty_values: bool = field(default=False, metadata={"doc": "Whether empty strings and nulls are skipped."})
     allow_duplicate: bool = field(
         default=True, metadata={"doc": "Whether a value that the list already contains is appended again."}
     )

@@ -13,7 +13,7 @@ from log_shipper.shipper.processor.events import Event
 from log_shipper.shipper.processor.field_by_field import value_of
 from log_shipper.shipper.processor.fields import MISSING, ProcessorError, path_of
 
-_KEY: dict[str, Any] = {"check": not_blank, "doc": "The field with the key, a text."}
+_KEY: dict[str, Any] = {"check": not_blank, "doc": "The field with the key, a string."}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,7 +146,7 @@ class _Keyed:
         if key is MISSING:
             return None
         if not isinstance(key, str):
-            raise ProcessorError(f"the key {self._key_field} is not a text")
+            raise ProcessorError(f"the key {self._key_field} is not a string")
         return key
 
 

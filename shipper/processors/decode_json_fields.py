@@ -28,10 +28,10 @@ class DecodeJsonFieldsConfig(ProcessorConfig):
     strict: ClassVar = True
     fields: tuple[str, ...] = field(metadata={"check": without_blanks, "doc": "The fields to decode."})
     process_array: bool = field(
-        default=False, metadata={"doc": "Whether texts that contain arrays, or are in arrays, are decoded too."}
+        default=False, metadata={"doc": "Whether strings that contain arrays, or are in arrays, are decoded too."}
     )
     max_depth: int = field(
-        default=1, metadata={"doc": "The maximum depth of nested JSON texts that are decoded.", "min": 1, "max": 100}
+        default=1, metadata={"doc": "The maximum depth of nested JSON strings that are decoded.", "min": 1, "max": 100}
     )
     target: str | None = field(
         default=None,

@@ -22,7 +22,7 @@ from log_shipper.shipper.processor.parsing.placement import Placement, put_all
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DissectConfig(ProcessorConfig):
-    """Splits a text at the delimiters of a tokenizer."""
+    """Splits a string at the delimiters of a tokenizer."""
 
     name: ClassVar = "dissect"
     example: ClassVar = """
@@ -40,7 +40,7 @@ class DissectConfig(ProcessorConfig):
     )
     ignore_failure: bool = field(
         default=False,
-        metadata={"doc": "Whether a text that does not match is not an error; log.flags is set in any case."},
+        metadata={"doc": "Whether a string that does not match is not an error; log.flags is set in any case."},
     )
     overwrite_keys: bool = field(default=False, metadata={"doc": "Whether existing fields are overwritten."})
     trim_values: Literal["none", "left", "right", "all"] = field(
@@ -85,7 +85,7 @@ class Dissect:
     def apply(self, event: Event) -> None:
         text = event.get(self._field)
         if not isinstance(text, str):
-            what = "is missing" if text is MISSING else "is not a text"
+            what = "is missing" if text is MISSING else "is not a string"
             raise ProcessorError(f"field {'.'.join(self._field)} {what}")
         matched = self._match(text) if text else None
         if matched is None:

@@ -25,7 +25,7 @@ class ExtractArrayConfig(ProcessorConfig):
     array: str = field(metadata={"key": "field", "check": not_blank, "doc": "The field with the list."})
     mappings: dict[str, Any] = field(metadata={"doc": "The index of the item, from 0, by target field."})
     overwrite_keys: bool = field(default=False, metadata={"doc": "Whether existing fields are overwritten."})
-    omit_empty: bool = field(default=False, metadata={"doc": "Whether empty texts, lists and objects are not copied."})
+    omit_empty: bool = field(default=False, metadata={"doc": "Whether empty strings, lists and objects are left out."})
     ignore_missing: bool = field(default=False, metadata=IGNORE_MISSING)
     fail_on_error: bool = field(default=True, metadata=FAIL_ON_ERROR)
 

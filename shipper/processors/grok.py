@@ -17,7 +17,7 @@ from log_shipper.shipper.processor.parsing.placement import Placement
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrokConfig(ProcessorConfig):
-    """Parses a text with regular expressions made of named patterns."""
+    """Parses a string with regular expressions made of named patterns."""
 
     name: ClassVar = "grok"
     example: ClassVar = """
@@ -46,7 +46,7 @@ class GrokConfig(ProcessorConfig):
     overwrite_keys: bool = field(default=True, metadata={"doc": "Whether existing fields are overwritten."})
     ignore_missing: bool = field(default=False, metadata=IGNORE_MISSING)
     ignore_failure: bool = field(
-        default=False, metadata={"doc": "Whether a text without a matching pattern is not an error."}
+        default=False, metadata={"doc": "Whether a string without a matching pattern is not an error."}
     )
     tag_on_failure: tuple[str, ...] = field(
         default=("_grokparsefailure",), metadata={"doc": "Tags for an event whose text matches no pattern."}
@@ -97,7 +97,7 @@ class Grok:
 
     def _refuse(self, value: Any) -> None:
         if value is not MISSING:
-            raise ProcessorError(f"field {dotted(self._field)} is not a text")
+            raise ProcessorError(f"field {dotted(self._field)} is not a string")
         if not self._ignore_missing:
             raise ProcessorError(f"field {dotted(self._field)} is missing")
 

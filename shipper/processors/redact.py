@@ -51,7 +51,7 @@ def _secrets(names: tuple[str, ...]) -> Iterator[Finding]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RedactConfig(ProcessorConfig):
-    """Masks secrets in texts: card numbers, tokens, keys, addresses."""
+    """Masks secrets in strings: card numbers, tokens, keys, addresses."""
 
     name: ClassVar = "redact"
     example: ClassVar = """

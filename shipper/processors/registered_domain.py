@@ -61,7 +61,7 @@ class RegisteredDomain:
         if name is MISSING and self._ignore_missing:
             return
         if not isinstance(name, str):
-            what = "is missing" if name is MISSING else "is not a text"
+            what = "is missing" if name is MISSING else "is not a string"
             raise ProcessorError(f"field {'.'.join(self._field)} {what}")
         labels = name.split(".") if len(name) <= _MAX_NAME_LENGTH else []
         registered = self._list.privatesuffix(name) if all(labels) and labels else None

@@ -22,7 +22,7 @@ class ReplacementConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplaceConfig(ProcessorConfig):
-    """Replaces matches of a regular expression in texts."""
+    """Replaces matches of a regular expression in strings."""
 
     name: ClassVar = "replace"
     example: ClassVar = (

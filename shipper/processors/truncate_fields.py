@@ -16,7 +16,7 @@ from log_shipper.shipper.processor.fields import MISSING, Path, path_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TruncateFieldsConfig(ProcessorConfig):
-    """Truncates texts to a maximum length, and adds `truncated` to log.flags."""
+    """Truncates strings to a maximum length, and adds `truncated` to log.flags."""
 
     name: ClassVar = "truncate_fields"
     example: ClassVar = "truncate_fields: {fields: [query], max_characters: 3} -> {query: abcdef} -> {query: abc}"

@@ -22,7 +22,7 @@ class UrlFieldConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UrldecodeConfig(ProcessorConfig):
-    """Decodes URL-encoded texts: %41, and + for a space."""
+    """Decodes URL-encoded strings: %41, and + for a space."""
 
     name: ClassVar = "urldecode"
     example: ClassVar = "urldecode: {fields: [{from: query}]} -> {query: a%20b+c} -> {query: a b c}"

@@ -131,7 +131,7 @@ class SinkTables:
         if path == self.config.state_path:
             return Layout(MARKS, "What has landed: the sink's own memory", retain=retain)
         if path == self.config.dead_letter_path:
-            comment = "Kafka records that are not lines, as they came"
+            comment = "Kafka records that are not lines, unchanged"
             return Layout(BAD_RECORDS, comment, statistics=DEAD_LETTER_STATISTICS, retain=retain)
         return of_lines(self.config)
 

@@ -48,23 +48,23 @@ PARENTS = (("host", ("host",)), ("log", ("offset", "length", "path", "file_id"))
 POSITION = (
     Column("topic", "STRING", "Kafka topic of the record"),
     Column("partition", "INT", "Kafka partition of the record"),
-    Column("kafka_offset", "BIGINT", "Kafka offset: with topic and partition the record's name"),
-    Column("kafka_ts", "TIMESTAMP", "Kafka's time of the record: when it was sent"),
+    Column("kafka_offset", "BIGINT", "Kafka offset of the record"),
+    Column("kafka_ts", "TIMESTAMP", "Kafka timestamp of the record"),
 )
 
 LINES = (
     Column("ts", "TIMESTAMP", "@timestamp of the record"),
     Column("date", "DATE", "The day of ts in UTC; the table is partitioned by it"),
-    Column("message", "STRING", "The line, or several joined"),
+    Column("message", "STRING", "The message: a line, or several joined by multiline"),
     Column("host", "STRING", "host.name"),
     Column("path", "STRING", "log.file.path"),
-    Column("file_id", "STRING", "log.file.id: one file's life, whatever it is renamed to"),
-    Column("offset", "BIGINT", "log.offset: where the message begins in the file, in bytes"),
-    Column("length", "BIGINT", "log.length: raw bytes of the message; offset + length is where the next begins"),
-    Column("flags", "ARRAY<STRING>", "log.flags: multiline, truncated and the like"),
+    Column("file_id", "STRING", "log.file.id: the id of the file, which renames do not change"),
+    Column("offset", "BIGINT", "log.offset: byte offset of the message in the file"),
+    Column("length", "BIGINT", "log.length: length of the message in bytes; the next one begins at offset + length"),
+    Column("flags", "ARRAY<STRING>", "log.flags: multiline, truncated and others"),
     Column("tags", "ARRAY<STRING>", "tags"),
-    Column("fields", "STRING", "fields: what the shipper's configuration adds, as JSON"),
-    Column("doc", "STRING", "The members of the record that have no column, as JSON"),
+    Column("fields", "STRING", "fields: those that the shipper's configuration adds, as JSON"),
+    Column("doc", "STRING", "Fields of the record that have no column, as JSON"),
     *POSITION,
 )
 
@@ -73,13 +73,13 @@ HEADERS_TYPE = "ARRAY<STRUCT<key:STRING,value:BINARY>>"
 # A range of lost offsets is a row, too, without key, value and Kafka timestamp: `kafka_offset` is its first offset,
 # `last_offset` its last.
 BAD_RECORDS = (
-    Column("reason", "STRING", "The reason why the record is not in the table of lines"),
+    Column("reason", "STRING", "Why the record is not in the table of lines"),
     *POSITION,
-    Column("key", "BINARY", "Key of the record, as it came"),
-    Column("value", "BINARY", "Value of the record, as it came"),
-    Column("last_offset", "BIGINT", "The last of the offsets from kafka_offset on that Kafka lost; NULL for a record"),
-    Column("at", "TIMESTAMP", "When this row was written"),
-    Column("headers", HEADERS_TYPE, "Headers of the record, as they came; NULL without any"),
+    Column("key", "BINARY", "Key of the record, unchanged"),
+    Column("value", "BINARY", "Value of the record, unchanged"),
+    Column("last_offset", "BIGINT", "Last offset of a lost range that begins at kafka_offset; NULL for a record"),
+    Column("at", "TIMESTAMP", "Time at which the row was written"),
+    Column("headers", HEADERS_TYPE, "Headers of the record, unchanged; NULL without any"),
 )
 
 

@@ -115,7 +115,7 @@ def test_a_missing_key_is_an_error_if_that_is_wanted(processor: str) -> None:
     assert "error" not in lab.run(processor, {})
     strict = processor[:-1] + ", ignore_missing: false}"
     assert lab.run(strict, {})["error"]["message"] == "field id is missing"
-    assert lab.run(processor, {"id": 7, "meta": 1})["error"]["message"] == "the key id is not a text"
+    assert lab.run(processor, {"id": 7, "meta": 1})["error"]["message"] == "the key id is not a string"
 
 
 def test_errors_can_be_ignored() -> None:

@@ -71,7 +71,7 @@ def test_each_field_goes_where_it_is_sent() -> None:
         ("", {}, "field a is missing"),
         (", ignore_missing: true", {}, None),
         (", fail_on_error: false", {}, None),
-        ("", {"a": 7}, "is not a text"),
+        ("", {"a": 7}, "is not a string"),
         ("", {"a": ""}, "contains no record"),
         ("", {"a": "1,2", "b": "before"}, "b already exists"),
         (", fail_on_error: false", {"a": "1,2", "b": "before"}, None),

@@ -177,7 +177,7 @@ def test_a_name_in_the_text_cannot_make_any_number_of_objects() -> None:
 
 
 @pytest.mark.parametrize(
-    ("doc", "words"), [({}, "is missing"), ({"x": 7}, "is not a text"), ({"x": ""}, "does not match the tokenizer")]
+    ("doc", "words"), [({}, "is missing"), ({"x": 7}, "is not a string"), ({"x": ""}, "does not match the tokenizer")]
 )
 def test_a_field_that_is_no_text_is_an_error(doc: Doc, words: str) -> None:
     (record,) = processed('- dissect: {tokenizer: "%{a}", field: x}', doc)

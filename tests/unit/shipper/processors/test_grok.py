@@ -108,7 +108,7 @@ def test_tags_and_marks_of_a_failure_can_be_chosen() -> None:
     [
         ({}, "ignore_missing: false", "is missing"),
         ({}, "ignore_missing: true", None),
-        ({"x": 7}, "ignore_missing: true", "is not a text"),
+        ({"x": 7}, "ignore_missing: true", "is not a string"),
     ],
 )
 def test_a_field_that_is_not_there_or_no_text(doc: Doc, option: str, words: str | None) -> None:

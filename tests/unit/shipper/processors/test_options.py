@@ -93,7 +93,7 @@ MISTAKES = """
     add_network_direction: {} -> add_network_direction.internal_networks -> missing
     add_network_direction: {internal_networks: [private, lan]}
       -> add_network_direction.internal_networks[1] -> 'lan' is not a network; write 192.0.2.0/24, 2001:db8::/32, o
-    lowercase: {} -> lowercase -> needs 'fields' (names to convert) or 'values' (fields whose texts are converted)
+    lowercase: {} -> lowercase -> needs 'fields' (names to convert) or 'values' (fields whose values are converted)
     lowercase: {fields: ['']} -> lowercase.fields[0] -> is empty
     uppercase: {fields: '@timestamp'} -> uppercase.fields[0] -> @timestamp cannot be renamed; for its value use 'values'
     append: {target_field: a} -> append -> needs 'fields' or 'values' to append

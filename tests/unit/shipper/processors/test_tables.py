@@ -122,7 +122,7 @@ CASES = [
     replace: {fields: [{field: a, pattern: '(?P<x>.)b', replacement: $x$x}]} -> {a: ébb} -> {a: ééb}
     replace: {fields: [{field: a, pattern: 'x*', replacement: '-'}]} -> {a: axb} -> {a: -a-b-}
     replace: {fields: [{field: a, pattern: 'b', replacement: ''}]} -> {a: abba} -> {a: aa}
-    replace: {fields: [{field: a, pattern: 'b', replacement: x}]} -> {a: 5} -> ! a is not a text
+    replace: {fields: [{field: a, pattern: 'b', replacement: x}]} -> {a: 5} -> ! a is not a string
     replace: {fields: [{field: a, pattern: b, replacement: x}]} -> {} -> ! field a is missing
     replace: {ignore_missing: true, fields: [{field: a, pattern: b, replacement: x}]} -> {} -> {}
     replace: {fields: [{field: a, pattern: b, replacement: x}, {field: c, pattern: b, replacement: x}]}
@@ -138,13 +138,13 @@ CASES = [
     truncate_fields: {fields: [a, b], max_characters: 1} -> {a: xx} -> ! field b is missing
     truncate_fields: {fields: [b, a], max_characters: 1, fail_on_error: false} -> {a: xx} -> {a: x}
     truncate_fields: {fields: [b, a], max_characters: 1, ignore_missing: true} -> {a: xx} -> {a: x}
-    truncate_fields: {fields: [a], max_characters: 1} -> {a: [xx]} -> ! a is not a text
+    truncate_fields: {fields: [a], max_characters: 1} -> {a: [xx]} -> ! a is not a string
     urldecode: {fields: [{from: a}]} -> {a: x%20y+z%C3%A9} -> {a: x y zé}
     urldecode: {fields: [{from: a, to: b}]} -> {a: plain} -> {a: plain, b: plain}
     urldecode: {fields: [{from: a}]} -> {a: 100%} -> ! '%' is not a URL escape
     urldecode: {fields: [{from: a}]} -> {a: '%4g1'} -> ! '%4g' is not a URL escape
     urldecode: {fields: [{from: a}]} -> {a: '%ff'} -> {a: �}
-    urldecode: {fields: [{from: a}]} -> {a: 1} -> ! a is not a text
+    urldecode: {fields: [{from: a}]} -> {a: 1} -> ! a is not a string
     urldecode: {fail_on_error: false, fields: [{from: x}, {from: a}]} -> {a: '%41'} -> {a: A}
     urldecode: {ignore_missing: true, fields: [{from: x}, {from: a}]} -> {a: '%41'} -> {a: A}
     convert: {fields: [{from: a, type: long}]} -> {a: '0x1F'} -> {a: 31}

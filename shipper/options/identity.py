@@ -24,8 +24,8 @@ class FileIdentityConfig:
     growing: bool = False  # also read files too short for it, and verify matches with it
 
     @property
-    def is_confirmed(self) -> bool:
-        """Return True if device and inode identify a file only if its bytes confirm it."""
+    def recognises_copies(self) -> bool:
+        """Return True if another file may prove to be a missing one: a copy, or the same under another inode."""
         return self.name == "default" or self.growing
 
 
@@ -68,13 +68,15 @@ class FileIdentitySection:
 
     as_in: ClassVar = "file_identity.native: ~"
 
-    native: EmptySection | None = field(default=None, metadata={"doc": "Identifies files by device and inode alone."})
+    native: EmptySection | None = field(
+        default=None, metadata={"doc": "Identifies files by device and inode, not by names or times."}
+    )
     fingerprint: FingerprintSection | None = field(
         default=None,
         metadata={"doc": "Identifies files by a hash of the bytes selected in `prospector.scanner.fingerprint`."},
     )
     path: EmptySection | None = field(
-        default=None, metadata={"doc": "Identifies files by path; a renamed file is read again."}
+        default=None, metadata={"doc": "Identifies files by path; renamed and rewritten files are read again."}
     )
     inode_marker: MarkerSection | None = field(
         default=None, metadata={"doc": "Identifies files by inode and the content of a marker file."}

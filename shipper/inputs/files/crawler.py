@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 from log_shipper.shipper.errors import Truncated
 from log_shipper.shipper.event import Batch
@@ -21,7 +22,7 @@ from log_shipper.shipper.inputs.files.lifecycle.cleaning import Cleaning
 from log_shipper.shipper.inputs.files.lifecycle.closing import Closer
 from log_shipper.shipper.inputs.files.lifecycle.copy_detector import CopyDetector
 from log_shipper.shipper.inputs.files.lifecycle.deletion import Deletions
-from log_shipper.shipper.inputs.files.lifecycle.input_swap import InputSwap, Rules
+from log_shipper.shipper.inputs.files.lifecycle.input_swap import InputSwap
 from log_shipper.shipper.inputs.files.lifecycle.intake import FileIntake
 from log_shipper.shipper.inputs.files.lifecycle.last_reading import LastReading
 from log_shipper.shipper.inputs.files.lifecycle.open_files import OpenFiles
@@ -35,7 +36,7 @@ from log_shipper.shipper.inputs.files.reading.factory import ActiveInputs, Input
 from log_shipper.shipper.inputs.files.reading.harvester import Harvester
 from log_shipper.shipper.inputs.files.reading.pending_bytes import PendingBytes
 from log_shipper.shipper.inputs.files.reading.scheduler import Scheduler
-from log_shipper.shipper.inputs.files.reading.waiting_sizes import WaitingSizes
+from log_shipper.shipper.inputs.files.reading.waiting_sizes import WaitingSizes, look_at_waiting
 from log_shipper.shipper.inputs.observation import Observation
 from log_shipper.shipper.reader.gzip_file import CompressionError
 
@@ -88,8 +89,7 @@ class Crawler:
         self._deletions = Deletions(registrar, clock, metrics, self._is_read_by_all)
         limits = self._open_limits = OpenLimits(self.files, options.max_open_files)
         self._closer = Closer(files, watcher, context, lambda: limits.wanted, self._deletions.closed)
-        rules: tuple[Rules, ...] = (limits, self._deletions, self._closer)
-        for rule in rules:
+        for rule in (rules := (limits, self._deletions, self._closer)):
             rule.update_rules(specs.values())
         self._deletions.restore_names(entries)
         ignoring = IgnoreRules(clock, options.first_start)
@@ -100,7 +100,8 @@ class Crawler:
         self._last_reading = LastReading(self.open_files, self._reading, clock)
         self._cleaning = Cleaning(self._entries, registrar, clock, specs)
         self._due = 0.0
-        self._sizes = WaitingSizes(clock)
+        look = partial(look_at_waiting, self._reading.may_release, files.count_cut, self.read_failed)
+        self._sizes = WaitingSizes(clock, look)
 
     @property
     def finished(self) -> bool:
@@ -229,7 +230,7 @@ class Crawler:
         if Effect.SCAN in decided.effects:
             self.files[harvester.key].is_fresh = True
             self._survey.request_scan([harvester.key])  # if it waits, its old size must not count as lost
-        unproven = harvester.unproven
+        unproven = harvester.unproven_as_seen()
         self.open_files.leave(harvester, decided)
         if again is not None:  # else no input includes it any more
             self._intake.identify_again(again, unproven)
@@ -261,8 +262,7 @@ class Crawler:
         """Return the file to be identified again, because it is not what it was taken for."""
         spec = self._inputs.specs.get(harvester.source.input_id)
         try:
-            path, fd = harvester.state.path, harvester.fd
-            return self._resolver.reopen(path, fd, spec, harvester.unproven) if spec is not None else None
+            return self._resolver.reopen(harvester.state.path, harvester.fd, spec, harvester.unproven) if spec else None
         except OSError as error:
             self._report(harvester, error)
             return None
@@ -307,7 +307,7 @@ class Crawler:
         candidates = self._survey.candidates
         self.open_files.forget_missing(candidates)
         unwatched = [key for key in self.files.to_open_again if not self._watcher.is_watched(key)]
-        self._survey.look_again({*unwatched, *self._touches.closed})
+        self._survey.look_again({*unwatched, *self._touches.closed, *self.files.draining})
         self._touches.step()
         self.open_files.end_renamed(candidates)
         wanted = to_open(candidates, self.files, self._input_swap.blocked)
@@ -329,6 +329,7 @@ class Crawler:
                 self._reading.rotation_links.note_missed()
                 known, excused = self.files.with_state, self.problems.is_inaccessible
                 report_unopened(unopened, candidates, known, self._entries, excused, self._metrics)
+                self._resolver.check_replaced(unopened, candidates)
             self.open_files.wake_unwatched(all_of_them=self._survey.was_full_scan)
             for harvester in self._reading.rotation_links.waited_for:
                 self.scheduler.wake(harvester)

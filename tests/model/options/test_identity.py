@@ -113,16 +113,22 @@ def test_under_path_a_file_that_is_renamed_before_all_of_it_was_read_is_read_und
     assert {event.message for event in lab.arrived} == {str(number) for number in range(30_000)}
 
 
-def test_under_path_a_file_that_is_replaced_by_one_at_least_as_long_resumes_at_the_position(
-    lab: UserLab,
+@pytest.mark.parametrize("first", ["one", "ONE"])
+@pytest.mark.parametrize("is_down", [False, True])
+def test_under_path_a_file_that_is_replaced_resumes_if_it_has_the_same_bytes(
+    lab: UserLab, first: str, is_down: bool
 ) -> None:
     lab.options = IDENTITIES["path"]
     lab.ship("a.log", "one")
-    lab.stop()
-    lab.append("new", "two\nthree\n")
+    if is_down:
+        lab.stop()
+    else:
+        lab.pass_time(600)
+    lab.append("new", f"{first}\ntwo\n")
     os.replace(lab.logs / "new", lab.logs / "a.log")
-    lab.start()
-    lab.until_messages("one", "three")
+    if is_down:
+        lab.start()
+    lab.until_messages("one", *[first] * (first != "one"), "two")
 
 
 def test_under_each_identity_a_gz_that_was_read_is_not_read_again_after_a_restart(lab: UserLab, identity: str) -> None:

@@ -118,6 +118,10 @@ class PlainFile(LogFile):
         self._paused = super().at_end()
         return self._paused
 
+    def pause(self) -> None:
+        """Note that the file has changed: the next read compares its head."""
+        self._paused = True
+
     def _without_padding(self, data: bytes, offset: int, tail: bytes) -> bytes:
         end = self._padding.content(self.fd, data, offset)
         self.busy = self._padding.busy

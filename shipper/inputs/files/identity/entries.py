@@ -119,7 +119,7 @@ class RegistryEntries:
         known = self.closed_entries.get(opened.name)
         if known is None:
             return self._claim_by_fingerprint(opened)
-        if opened.is_trusted:
+        if opened.has_content_as_name:
             # The size of a compressed file does not show where its content ends.
             fits = opened.content.compressed or opened.size >= known.position
             # The remembered bytes do not count here; from now on the reader compares with the current ones.
@@ -127,7 +127,7 @@ class RegistryEntries:
             known = replace(known, fingerprint=head, tail_hash=tail, proof="") if fits else known
             needs_no_proof = True  # the name alone decides
         else:
-            fits = not is_inode_used_again(known, opened.birth) and opened.content.matches(known)
+            fits = not is_inode_used_again(known, opened.birth_of_inode) and opened.content.matches(known)
             needs_no_proof = known.id in self._closed and is_as_closed(known, opened)
         del self.closed_entries[opened.name]  # not earlier: if the above raises, the entry must stay
         if fits:
@@ -157,7 +157,7 @@ class RegistryEntries:
     def check(self, opened: OpenedFile) -> None:
         """End the entry if the file does not have the bytes that it remembers. Raises OSError."""
         known = self.closed_entries.get(opened.name)
-        if known is not None and not opened.is_trusted and not opened.content.matches(known):
+        if known is not None and not opened.has_content_as_name and not opened.content.matches(known):
             del self.closed_entries[opened.name]
             self._disprove(known, opened)
 
@@ -315,7 +315,8 @@ class RegistryEntries:
 
     def _taken(self, known: FileState, opened: OpenedFile) -> FileState:
         scanned = opened.scanned
-        size = known.size_seen if opened.content.compressed else opened.size
+        # If it is shorter than it was, the harvester counts the loss when it has read to the end.
+        size = known.size_seen if opened.content.compressed else max(known.size_seen, opened.size)
         self.matched_entries[opened.key] = taken = replace(
             known,
             path=scanned.path,
@@ -333,7 +334,7 @@ class RegistryEntries:
     def _disprove(self, known: FileState, opened: OpenedFile) -> None:
         """End the entry of a file that was truncated while closed, or whose inode was reused: no file with that inode
         matches it."""
-        if is_inode_used_again(known, opened.birth):
+        if is_inode_used_again(known, opened.birth_of_inode):
             self._end_unseen(known, REMOVED, possibly_lost.INODE_USED_AGAIN)
         else:
             self._end_unseen(replace(known, modified=opened.modified), TRUNCATED, possibly_lost.REWRITTEN)

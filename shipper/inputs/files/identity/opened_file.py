@@ -27,8 +27,18 @@ class OpenedFile:
 
     @property
     def is_trusted(self) -> bool:
-        """Return True if the name alone identifies the file, without device, inode and bytes."""
-        return not self.spec.config.file_identity.is_confirmed
+        """Return True if the name alone identifies the file; no other file can be a copy of it."""
+        return not self.spec.config.file_identity.recognises_copies
+
+    @property
+    def birth_of_inode(self) -> int:
+        """The time of birth, 0 if the inode does not identify the file."""
+        return 0 if self.is_trusted else self.birth
+
+    @property
+    def has_content_as_name(self) -> bool:
+        """Return True if the selected bytes are the name, whatever the others are."""
+        return self.is_trusted and self.spec.config.file_identity.name == "fingerprint"
 
     @property
     def key(self) -> FileKey:

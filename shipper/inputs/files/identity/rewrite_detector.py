@@ -95,6 +95,7 @@ class RewriteDetector:
         if size > size_seen or (size == size_seen and not is_filled_to(self._fd, size, file.unit)):
             if not trail.ends_alike(self._fd):
                 raise Truncated(size)
+            file.pause()  # so that its head is compared, too
             return False
         return True
 

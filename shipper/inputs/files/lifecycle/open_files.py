@@ -146,6 +146,8 @@ class OpenFiles:
         Unread data is read then, and a remaining entry would be taken for that of the next file at its path."""
         named = [running for running in self.running.values() if running.state.key and not running.is_removed]
         for harvester in [running for running in named if _has_moved(running.state, candidates)]:
+            if self.was_truncated(harvester):
+                continue  # what was not read of it is lost
             self.leave(harvester, next_state(FileEvent.RENAMED_BY_PATH))
         entries = [entry for entry in self._entries.closed_entries.values() if entry.key]
         for state in [entry for entry in entries if _has_moved(entry, candidates)]:
@@ -178,11 +180,11 @@ class OpenFiles:
         else:
             self._padded.pop(harvester, None)
         if harvester.size > harvester.read_to and not (harvester.policy.once or harvester.content.compressed):
-            self._look_for_cut(harvester)
+            self.count_cut(harvester)
 
-    def _look_for_cut(self, harvester: Harvester) -> None:
-        """Count and log unread data that a truncation removed from a file that is read on."""
-        size = max(harvester.status().st_size, harvester.read_to)
+    def count_cut(self, harvester: Harvester) -> None:
+        """Count and log unread data that a truncation removed from a file that is read on. Raises OSError."""
+        size = max(harvester.status().st_size - harvester.padding, harvester.read_to)
         lost, harvester.size = harvester.size - size, min(harvester.size, size)
         if lost > 0:
             harvester.state = replace(harvester.state, size_seen=size)  # else it would be counted twice

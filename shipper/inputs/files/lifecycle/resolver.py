@@ -144,6 +144,12 @@ class FileResolver:
             self._files[opened.key].is_fresh = True  # else it may still be a copy of another file
         return opened
 
+    def check_replaced(self, unopened: Iterable[Candidate], candidates: Mapping[FileKey, Candidate]) -> None:
+        """End the entries of waiting files that were replaced: their new content may be lost, too."""
+        for candidate in unopened:
+            if candidate.key in candidates:
+                self._check(candidates[candidate.key])
+
     def _check(self, candidate: Candidate) -> None:
         opened = self._open(candidate.spec, candidate.file)
         if opened is not None:

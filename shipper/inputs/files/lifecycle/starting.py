@@ -36,6 +36,7 @@ class OpenLimits:
 
     def __init__(self, files: Files, most: int) -> None:
         self._limits: dict[str, int] = {}  # by input id
+        self._behind: dict[FileKey, Candidate] = {}  # the new content of files that have ended and are draining
         self._files = files
         self._most = most
 
@@ -75,6 +76,18 @@ class OpenLimits:
                     if was_replaced(waiting.candidate.file, now):
                         missing.append(waiting.candidate)
                     self._files.change(key, Waiting(candidates[key], waiting.was))
+        return [*missing, *self._renew_behind(candidates)]
+
+    def _renew_behind(self, candidates: Mapping[FileKey, Candidate]) -> list[Candidate]:
+        """Return the content of draining files that was replaced before it could be opened."""
+        ended = [key for key, draining in self._files.draining.items() if draining.harvester.state.ended is not None]
+        before = self._behind
+        self._behind = {key: candidates[key] for key in ended if key in candidates}
+        missing = []
+        for key in before.keys() & set(ended):
+            now = self._behind.get(key)
+            if now is None or was_replaced(before[key].file, now.file):
+                missing.append(before[key])
         return missing
 
     def admit(self, wanted: Iterable[Candidate]) -> list[Candidate]:
@@ -214,6 +227,8 @@ class HarvesterStarter:
     def _start(self, opened: OpenedFile, claim: EntryMatch, state: FileState) -> Harvester:
         """Return the file's harvester. Raises OSError."""
         was = claim.was
+        if self._once and not opened.content.compressed:
+            state = replace(state, size_seen=opened.size)  # its end
         if self._once and opened.size > state.position and not opened.content.compressed:
             # An unterminated line at its end is sent as it is; a second reading must end a message at the same offset.
             state = replace(state, cuts=(*state.cuts, opened.size))
@@ -234,7 +249,7 @@ def _is_read(opened: OpenedFile, state: FileState) -> bool:
     """Return True if all of the file is acknowledged. An empty file is opened, so False."""
     if opened.content.compressed:
         return state.compressed == opened.size
-    return opened.size == state.position > 0
+    return opened.size == state.position > 0 and state.size_seen <= opened.size
 
 
 def _at_its_end(opened: OpenedFile, state: FileState) -> FileState:

@@ -186,8 +186,9 @@ class FileReader:
 
     @property
     def is_as_read(self) -> bool:
-        """Return True if the file still has the bytes read last. Raises OSError."""
-        return is_as_read(self.own)
+        """Return True if the file still has the bytes read last or, if nothing was read yet, those by which it was
+        identified. Raises OSError."""
+        return is_as_read(self.own) and (self._is_confirmed or self._content.matches(self._state))
 
     def on_disk(self, position: int) -> int:
         """Return the offset on disk of a position in the content. In a compressed file it is known only where the file

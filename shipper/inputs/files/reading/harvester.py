@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
@@ -99,6 +100,15 @@ class Harvester(FileOnDisk):
     @property
     def is_proven(self) -> bool:
         return self._file_reader.unproven is None
+
+    def unproven_as_seen(self) -> FileState | None:
+        """Return the unproven entry. If the file was rewritten since it was matched with it, with the size seen until
+        then: this much is lost."""
+        unproven = self.unproven
+        with suppress(OSError):
+            if unproven is not None and not self.content.matches(unproven):
+                return replace(unproven, size_seen=max(unproven.size_seen, self.size))
+        return unproven
 
     @property
     def offset(self) -> int:

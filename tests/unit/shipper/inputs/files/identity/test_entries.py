@@ -186,14 +186,20 @@ def test_an_entry_stays_when_its_file_cannot_be_read_at_the_moment(room: Room) -
     assert room.entries.claim(room.open("app.log")) is not None
 
 
-def test_by_path_another_file_at_the_path_is_the_same(make_room: MakeRoom) -> None:
+@pytest.mark.parametrize(("content", "is_same"), [(b"one\nTWO\n", True), (b"ONE\nTWO\n", False)])
+def test_by_path_another_file_at_the_path_is_the_same_if_its_bytes_are(
+    make_room: MakeRoom, content: bytes, is_same: bool
+) -> None:
     room = make_room(file_identity=BY_PATH)
     room.write("app.log", b"one\n")
     know(room, entry_of(room.path("app.log"), 4, inode=7, key=f"path:{room.path('app.log')}"))
-    opened = meet(room, "app.log", b"ONE\nTWO\n")
+    opened = meet(room, "app.log", content)
     claim = room.entries.claim(opened)
-    assert claim is not None
-    assert (claim.state.position, claim.state.inode) == (4, opened.key[2])
+    if is_same:
+        assert claim is not None
+        assert (claim.state.position, claim.state.inode) == (4, opened.key[2])
+    else:
+        assert claim is None
 
 
 def test_by_path_a_file_that_is_shorter_than_what_was_read_is_new(make_room: MakeRoom) -> None:

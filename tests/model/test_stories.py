@@ -4,6 +4,8 @@ import json
 import os
 from pathlib import Path
 
+import pytest
+
 from log_shipper.registry.load import read
 from log_shipper.shipper.options.model import DeleteConfig
 from tests.builders import multiline
@@ -138,7 +140,9 @@ def test_a_line_that_is_written_just_before_its_file_is_removed_is_not_lost(lab:
     assert not lab.crawler.running
 
 
-def test_what_a_removed_file_kept_of_an_unfinished_line_is_counted_as_lost(lab: Lab) -> None:
+def test_what_a_removed_file_kept_of_an_unfinished_line_is_counted_and_logged_as_lost(
+    lab: Lab, caplog: pytest.LogCaptureFixture
+) -> None:
     lab.append("a.log", "one\nunfinished")
     lab.start()
     lab.expect_lines("a.log", "one")
@@ -146,6 +150,8 @@ def test_what_a_removed_file_kept_of_an_unfinished_line_is_counted_as_lost(lab: 
     for _ in range(20):
         lab.step(seconds=CHECK_INTERVAL, wait=0.002)
     assert lab.running.metrics.bytes_lost == len("unfinished")
+    assert f"{lab.logs}/a.log (file id {lab.arrived[0].file_id}) was removed" in caplog.text
+    assert "last 10 bytes, from offset 4," in caplog.text
     assert not lab.crawler.running
 
 

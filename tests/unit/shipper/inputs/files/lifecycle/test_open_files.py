@@ -1,7 +1,6 @@
 import gzip
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 import pytest
 
@@ -10,7 +9,6 @@ from log_shipper.shipper.inputs.files.discovery.scanner import ScannedFile
 from log_shipper.shipper.inputs.files.discovery.spec import Candidate
 from log_shipper.shipper.inputs.files.identity.opened_file import EntryMatch
 from log_shipper.shipper.inputs.files.identity.rewrite_detector import SETTLED
-from log_shipper.shipper.inputs.files.lifecycle.files import Closed
 from log_shipper.shipper.inputs.files.lifecycle.transitions import Next, To
 from log_shipper.shipper.inputs.files.reading.harvester import Harvester
 from log_shipper.shipper.inputs.files.reading.sighting import PathState
@@ -34,41 +32,12 @@ def test_a_closed_file_keeps_its_watch_and_resumes_at_its_position(room: Room, r
     assert (room.shut, room.metrics.harvesters_closed) == ([read], 1)
 
 
-def test_the_watch_is_set_before_the_last_check(room: Room, read: Harvester) -> None:
-    """A write between the two would give neither an event nor another size."""
-    room.watches.on_watch = lambda: room.append("app.log", b"two\n")
-    assert not room.close_file(read)
-
-
-def test_a_closed_file_has_new_data_when_its_size_or_time_differs(room: Room, read: Harvester) -> None:
-    room.close_file(read)
-    closed = room.open_files.files.closed[read.key]
-    scanned = ScannedFile.from_status(read.state.path, os.stat(read.state.path))
-    assert not closed.has_new_data(scanned)
-    assert closed.has_new_data(ScannedFile(scanned.path, scanned.inode, 5, scanned.modified))
-    assert closed.has_new_data(ScannedFile(scanned.path, scanned.inode, scanned.size, scanned.modified + 1))
-
-
-def test_a_file_that_was_replaced_has_new_data_though_it_is_as_long_and_as_old(room: Room, read: Harvester) -> None:
-    room.close_file(read)
-    scanned = ScannedFile.from_status(read.state.path, os.stat(read.state.path))
-    assert room.open_files.files.closed[read.key].has_new_data(replace(scanned, changed=scanned.changed + 1))
-
-
 def test_what_a_survey_had_of_a_file_before_it_was_closed_is_not_new_data(room: Room, read: Harvester) -> None:
     stale = ScannedFile(read.state.path, read.key[1:], 0, 0.0)
     room.candidates[read.key] = Candidate.from_scan(room.spec, stale)
     room.close_file(read)
     assert not room.open_files.files.closed[read.key].has_new_data(stale)
     assert room.open_files.files.closed[read.key].has_new_data(ScannedFile(read.state.path, read.key[1:], 0, 0.0))
-
-
-def test_closing_notes_how_much_there_was(room: Room) -> None:
-    """Should the file go before it is read on, that much is missed."""
-    harvester = room.read("app.log", b"one\n")
-    room.append("app.log", b"two\n")
-    room.close_file(harvester)
-    assert room.books.written[harvester.state.id].size_seen == 8
 
 
 def test_the_size_of_a_compressed_file_is_noted_once_it_was_read_to_its_end(make_room: MakeRoom) -> None:
@@ -96,18 +65,6 @@ def test_the_size_on_disk_of_a_compressed_file_does_not_count_for_its_content(ma
     room.close_file(closed)
     room.open_files.stop()
     assert (closed.state.size_seen, stopped.state.size_seen) == (0, 0)
-
-
-def test_a_closed_file_drains_until_all_of_it_is_acknowledged(room: Room) -> None:
-    harvester = room.read("app.log", b"one\n")
-    batches = read_all(harvester)
-    room.close_file(harvester)
-    assert (harvester.key in room.open_files.files.draining, room.entries.closed_entries) == (True, {})
-    assert not room.open_files.step()
-    acknowledge(batches)
-    assert room.open_files.step()
-    assert (room.open_files.files.draining, room.entries.closed_entries[harvester.key].position) == ({}, 4)
-    assert not room.open_files.step()
 
 
 def test_the_entry_of_a_file_that_has_ended_is_unclaimed(room: Room, read: Harvester) -> None:
@@ -144,15 +101,6 @@ def test_what_of_an_ended_file_was_not_read_is_not_missed_once_more(room: Room) 
     assert room.books.written[harvester.state.id].size_seen == 4
     acknowledge(batches)
     assert room.books.written[harvester.state.id].size_seen == 4
-
-
-def test_stopping_closes_every_file_and_notes_how_much_there_is(room: Room) -> None:
-    first, second = room.read("a.log", b"one\n"), room.read("b.log", b"one\n")
-    room.append("b.log", b"two\n")
-    room.open_files.stop()
-    assert not room.open_files.running
-    assert not first.is_open
-    assert room.books.written[second.state.id].size_seen == 8
 
 
 # What an entry remembers of the last look at a file.
@@ -398,13 +346,6 @@ def test_also_while_it_is_about_to_be_read(room: Room, read: Harvester) -> None:
     claim = room.entries.claim(room.open("app.log"))
     assert claim is not None
     assert room.open_files.state_of(read.key) == claim.state
-
-
-def test_a_file_that_was_not_inspected_since_has_no_new_data() -> None:
-    scanned = ScannedFile("/l/a.log", (1, 2), 10, 5.0)
-    longer = replace(scanned, size=20)
-    assert not Closed(longer, scanned).has_new_data(scanned)
-    assert Closed(longer).has_new_data(scanned)
 
 
 def test_a_closed_file_that_is_not_under_the_paths_any_more_is_forgotten_with_its_watch(

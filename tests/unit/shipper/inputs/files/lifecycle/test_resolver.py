@@ -1,6 +1,5 @@
 import errno
 import gzip
-import logging
 import os
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,7 +12,7 @@ from log_shipper.shipper.inputs.files.discovery.spec import Candidate, FileKey, 
 from log_shipper.shipper.inputs.files.identity.birth import birth_time
 from log_shipper.shipper.inputs.files.identity.content import Plain
 from log_shipper.shipper.inputs.files.identity.opened_file import EntryMatch, OpenedFile, is_log_of
-from log_shipper.shipper.inputs.files.lifecycle.copy_detector import GRACE, CopyDetector
+from log_shipper.shipper.inputs.files.lifecycle.copy_detector import CopyDetector
 from log_shipper.shipper.inputs.files.lifecycle.resolver import FileResolver
 from log_shipper.shipper.inputs.files.reading.harvester import Harvester
 from log_shipper.shipper.options.model import (
@@ -24,7 +23,7 @@ from log_shipper.shipper.options.model import (
 )
 from tests.capabilities import without_capabilities
 from tests.descriptors import descriptors_before
-from tests.reading_room import Room, entry_of, finish, is_open, proof_of
+from tests.reading_room import Room, entry_of, finish, is_open
 
 MakeRoom = Callable[..., Room]
 
@@ -99,16 +98,6 @@ def test_a_file_is_seen_as_it_is_when_it_is_opened(door: Door) -> None:
     )
     assert not os.get_inheritable(opened.content.fd)
     assert door.problem("app.log") is None
-
-
-def test_a_file_that_was_removed_is_left_to_the_next_scan(door: Door) -> None:
-    door.room.write("app.log", b"one\n")
-    wanted = door.wanted("app.log")
-    door.room.path("app.log").unlink()
-    assert door.resolver.open([wanted]) == []
-    assert door.reported == {}
-    assert list(door.resolver.take_vanished()) == [wanted]
-    assert list(door.resolver.take_vanished()) == []
 
 
 def test_another_file_that_took_the_path_is_left_to_the_next_scan(door: Door) -> None:
@@ -277,16 +266,9 @@ def test_by_fingerprint_of_two_files_that_begin_alike_one_is_read(
     assert len([line for line in caplog.messages if "begins with the same bytes as" in line]) == 1
 
 
-def test_a_compressed_file_that_is_read_as_text_is_logged_once(door: Door, caplog: pytest.LogCaptureFixture) -> None:
-    opened = door.meet("app.log.gz", gzip.compress(b"one\n"))
-    door.resolver.open([door.wanted("app.log.gz")])
-    assert not opened.content.compressed
-    (reported,) = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
-    assert str(door.room.path("app.log.gz")) in reported
-    assert "set compression: auto" in reported
-
-
-def test_with_compression_it_is_not(make_room: MakeRoom, caplog: pytest.LogCaptureFixture) -> None:
+def test_with_compression_a_compressed_file_is_not_logged(
+    make_room: MakeRoom, caplog: pytest.LogCaptureFixture
+) -> None:
     door = Door(make_room(compression="auto"))
     assert door.meet("app.log.gz", gzip.compress(b"one\n")).content.compressed
     assert not door.meet("app.log", b"one\n").content.compressed
@@ -317,54 +299,6 @@ def test_who_is_known_by_name_comes_before_who_has_the_same_bytes(door: Door) ->
     assert "app.log.1" not in claims or claims["app.log.1"].is_new
 
 
-def test_truncated_and_copied_at_once_the_copy_resumes(door: Door) -> None:
-    """Both happened between two scans: the second has the bytes of the entry that the first disproves."""
-    door.room.write("app.log", b"one\ntwo\n")
-    door.room.entries.keep(entry_of(door.room.path("app.log"), 4))
-    copy, truncated = door.meet("app.log.1", b"one\ntwo\n"), door.meet("app.log", b"new\n")
-    claims = door.identify(copy, truncated)
-    assert claims["app.log.1"].state.id == "known"
-    assert claims["app.log"].is_new
-
-
-def test_a_copy_of_a_running_file_waits(door: Door) -> None:
-    running(door, "app.log", b"one\n")
-    copy = door.meet("app.log.1", b"one\n")
-    assert door.identify(copy) == {}
-    assert list(door.copies.suspects) == [copy.key]
-    assert is_open(copy.content.fd)
-
-
-def test_it_is_identified_when_its_original_has_ended(door: Door) -> None:
-    original = running(door, "app.log", b"one\n")
-    copy = door.meet("app.log.1", b"one\n")
-    door.identify(copy)
-    door.room.end(original, "truncated")
-    claims = door.identify(*door.copies.refreshed({}))
-    assert claims["app.log.1"].state.id == original.state.id
-    assert door.copies.suspects == {}
-
-
-def test_one_that_lacks_the_last_lines_has_an_id_of_its_own_and_nothing_of_it_is_shipped_again(door: Door) -> None:
-    """It was made before they came, and they were read from its original."""
-    original = running(door, "app.log", b"one\n")
-    door.identify(door.meet("app.log.1", b"one\n"))
-    door.room.append("app.log", b"two\n")
-    finish(original)
-    door.room.write("app.log", b"new\n")
-    door.room.end(original, "truncated")
-    claim = door.identify(*door.copies.refreshed({}))["app.log.1"]
-    assert (claim.is_new, claim.state.position, claim.state.proof) == (True, 4, proof_of(b"one\n"))
-    assert door.copies.suspects == {}
-
-
-def test_or_is_new_when_it_stays_as_it_is(door: Door) -> None:
-    running(door, "app.log", b"one\n")
-    door.identify(door.meet("app.log.1", b"one\n"))
-    door.room.clock.advance(GRACE)
-    assert door.identify(*door.copies.refreshed({}))["app.log.1"].is_new
-
-
 def test_in_the_first_round_nothing_is_suspected(door: Door) -> None:
     running(door, "app.log", b"one\n")
     ((_, claim),) = door.resolver.identify([door.meet("app.log.1", b"one\n")], None)
@@ -381,15 +315,9 @@ def test_a_file_that_was_truncated_in_place_is_once_not_suspected(door: Door) ->
     assert door.identify(door.room.open("app.log.1")) == {}
 
 
-def test_a_file_that_cannot_be_read_is_reported_and_closed(door: Door) -> None:
-    door.room.path("app.log").mkdir()
-    before = open_files()
-    assert door.resolver.open([door.wanted("app.log")]) == []
-    assert door.problem("app.log") == "cannot be read: Is a directory"
-    assert open_files() <= before
-
-
-def test_so_is_what_turns_out_to_be_unreadable_later(make_room: MakeRoom) -> None:
+def test_a_file_that_turns_out_to_be_unreadable_later_is_reported_and_closed(
+    make_room: MakeRoom,
+) -> None:
     door = Door(make_room(compression="gzip"))  # nothing is read to find that out
     door.room.path("app.log").mkdir()
     before = open_files()

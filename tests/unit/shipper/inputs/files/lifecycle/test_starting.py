@@ -10,7 +10,6 @@ import pytest
 
 from log_shipper.shipper.inputs.files.discovery.scanner import ScannedFile
 from log_shipper.shipper.inputs.files.discovery.spec import Candidate, InputSpec
-from log_shipper.shipper.inputs.files.identity.fingerprint import digest
 from log_shipper.shipper.inputs.files.identity.opened_file import EntryMatch, OpenedFile
 from log_shipper.shipper.inputs.files.lifecycle.closing import Closer
 from log_shipper.shipper.inputs.files.lifecycle.files import Files, Suspected
@@ -18,9 +17,9 @@ from log_shipper.shipper.inputs.files.lifecycle.starting import HarvesterStarter
 from log_shipper.shipper.inputs.files.reading.batch_reader import BatchReader, ReadHooks
 from log_shipper.shipper.inputs.files.reading.harvester import Harvester
 from log_shipper.shipper.inputs.files.reading.pending_bytes import PendingBytes
-from log_shipper.shipper.options.model import CloseConfig, DeleteConfig, InputConfig
+from log_shipper.shipper.options.model import InputConfig
 from tests.builders import multiline
-from tests.reading_room import Room, entry_of, finish
+from tests.reading_room import Room, entry_of
 
 MakeRoom = Callable[..., Room]
 HOUR = 3600.0
@@ -192,19 +191,19 @@ class Start:
             ReadHooks(lambda harvester, error: None),
         )
         self.rotation_links = reading.rotation_links
-        self.closer = Closer(room.open_files, room.watcher, context, dict, lambda *_: None)
-        self.closer.update_rules([InputSpec(InputConfig(id="app", paths=("/l",)))])
+        closer = Closer(room.open_files, room.watcher, context, dict, lambda *_: None)
+        closer.update_rules([InputSpec(InputConfig(id="app", paths=("/l",)))])
         ignoring = IgnoreRules(room.clock, room.clock.time())
-        self.starter = HarvesterStarter(room.inputs, room.open_files, self.closer, reading, ignoring, context)
+        self.starter = HarvesterStarter(room.inputs, room.open_files, closer, reading, ignoring, context)
 
-    def new(self, *files: tuple[str, bytes], age: float = 0.0, first: bool = False) -> list[Harvester]:
+    def new(self, *files: tuple[str, bytes], age: float = 0.0) -> list[Harvester]:
         claims = []
         for name, content in files:
             self.room.write(name, content)
             self.age(name, age)
             opened = self.room.open(name)
             claims.append((opened, self.room.entries.make(opened)))
-        self.starter.start(claims, fresh_inputs={"app"} if first else ())
+        self.starter.start(claims)
         return list(self.room.open_files.running.values())
 
     def known(
@@ -271,52 +270,15 @@ def test_a_file_that_was_read_to_its_end_rests_without_being_opened(start: Start
     assert start.room.books.written["known"].position == 4
 
 
-def test_a_file_that_is_to_be_deleted_is_opened_although_it_was_read(make_room: MakeRoom) -> None:
-    """The agent was restarted in its grace period, and only what is closed is deleted."""
-    start = Start(make_room(delete=DeleteConfig(enabled=True)))
-    assert len(start.known("app.log", b"one\n", position=4)) == 1
-
-
-def test_a_start_joins_what_a_rotation_split(make_room: MakeRoom) -> None:
-    start = Start(make_room(parsers=(multiline(r"^\s"),)))
-    (new,) = start.known("app.log", b" ++\n", file_id="new")
-    old, _ = start.known("app.log.1", b"one\n +\n", continues_in="new")[::-1]
-    assert start.rotation_links.waits_for(new) is old
-
-
 def test_an_empty_file_is_opened(start: Start) -> None:
     assert len(start.known("app.log", b"")) == 1
 
 
-def test_so_does_a_compressed_file_that_was_read_to_its_end(make_room: MakeRoom) -> None:
+def test_a_compressed_file_that_was_read_to_its_end_rests_too(make_room: MakeRoom) -> None:
     start, content = Start(make_room(compression="auto")), gzip.compress(b"one\n")
     assert start.known("app.log.gz", content, compressed=len(content)) == []
     assert start.resting() == ["app.log.gz"]
     assert len(start.known("more.log.gz", content, compressed=len(content) - 1)) == 1
-
-
-def test_tail_files_leaves_out_the_content_of_new_files_at_the_first_scan(make_room: MakeRoom) -> None:
-    start = Start(make_room(tail_files=True))
-    assert start.new(("app.log", b"one\n"), first=True) == []
-    (state,) = start.room.entries.closed_entries.values()
-    assert (state.position, state.tail_hash) == (4, digest(b"one\n"))
-    assert start.room.books.written[state.id] == state
-
-
-def test_it_does_not_apply_to_files_that_come_later_or_are_known(make_room: MakeRoom) -> None:
-    start = Start(make_room(tail_files=True))
-    (harvester,) = start.new(("app.log", b"one\n"), first=False)
-    assert harvester.offset == 0
-    assert len(start.known("known.log", b"one\n")) == 2
-
-
-def test_an_old_file_that_is_new_rests_at_its_end(make_room: MakeRoom) -> None:
-    start = Start(make_room(ignore_older=HOUR))
-    (young,) = start.new(("old.log", b"one\n"), age=2 * HOUR) or start.new(("young.log", b"one\n"))
-    assert young.offset == 0
-    assert start.resting() == ["old.log"]
-    (state,) = start.room.entries.closed_entries.values()
-    assert state.position == 4
 
 
 def test_an_old_file_that_is_known_rests_where_it_is(make_room: MakeRoom) -> None:
@@ -353,14 +315,6 @@ def test_with_once_a_compressed_file_has_no_cut(make_room: MakeRoom) -> None:
     start = Start(make_room(compression="auto"), once=True)
     (harvester,) = start.new(("app.log.gz", gzip.compress(b"one\ntw")))
     assert harvester.state.cuts == ()
-
-
-def test_an_opened_file_is_closed_in_time(start: Start) -> None:
-    (harvester,) = start.new(("app.log", b"one\n"))
-    finish(harvester)
-    start.room.clock.advance(CloseConfig().on_state_change.inactive)
-    start.closer.step()
-    assert not start.room.open_files.running
 
 
 def test_a_new_file_is_not_the_successor_of_one_that_kept_its_path(make_room: MakeRoom) -> None:

@@ -52,24 +52,6 @@ def pass_time(room: Room, seconds: float) -> None:
         seconds -= HOUR
 
 
-def test_an_orphan_is_forgotten_when_its_time_is_over(room: Room) -> None:
-    orphan = missing(room)
-    room.clock.advance(KEPT_FOR)
-    room.cleaning.clean()
-    assert orphan.id in room.books.written
-    room.clock.advance(1)
-    room.cleaning.clean()
-    assert (orphan.id in room.books.written, room.entries.unclaimed.states) == (False, {})
-
-
-def test_an_orphan_of_clean_removed_false_is_never_forgotten(make_room: MakeRoom) -> None:
-    room = make_room(clean_removed=False)
-    orphan = missing(room)
-    room.clock.advance(KEPT_FOR * 1000)
-    room.cleaning.clean()
-    assert orphan.id in room.books.written
-
-
 def test_by_path_what_has_ended_is_forgotten_as_well(make_room: MakeRoom) -> None:
     room = make_room(file_identity=BY_PATH)
     room.entries.orphan(room.entries.ended(FileState("known", "/x", 1, 2, key="path:/x", input="app"), REMOVED))

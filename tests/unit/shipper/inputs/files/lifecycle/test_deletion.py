@@ -1,8 +1,7 @@
-import logging
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
@@ -10,11 +9,9 @@ from log_shipper.registry.registrar import Registrar
 from log_shipper.registry.state import FileState
 from log_shipper.shipper.inputs.files.discovery.scanner import ScannedFile
 from log_shipper.shipper.inputs.files.identity.fingerprint import HEAD_SIZE
-from log_shipper.shipper.inputs.files.lifecycle.deletion import OTHERS_AFTER, RETRY_AFTER, Deletions
+from log_shipper.shipper.inputs.files.lifecycle.deletion import OTHERS_AFTER, Deletions
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.reader.log_file import TAIL_SIZE
-from tests.capabilities import without_capabilities
-from tests.descriptors import descriptors_before, open_descriptors
 from tests.fakes import ManualClock
 from tests.reading_room import Books, entry_of
 
@@ -32,7 +29,6 @@ class Bin:
         self.deletions = Deletions(
             cast("Registrar", self.books), clock, self.metrics, self._is_read_by_all, self._unlink, self._rename
         )
-        self.read_on: Callable[[int, FileState], bool] = lambda fd, state: False
         self.others_read = False  # the file, which they have not read to its end
         self.last_words = b""  # written just before the file goes
         self.last_events: list[Callable[[], object]] = []  # when it was checked, and is about to get another name
@@ -53,14 +49,14 @@ class Bin:
         for happen in self.next_events:
             happen()
 
-    def plan(self, position: int = 8, **changes: Any) -> FileState:
-        state = entry_of(self.path, position, seen=True, **changes)
+    def plan(self, position: int = 8) -> FileState:
+        state = entry_of(self.path, position, seen=True)
         self.deletions.plan(state, GRACE)
         return state
 
     def after(self, seconds: float) -> None:
         self.clock.advance(seconds)
-        self.deletions.step(self.read_on)
+        self.deletions.step(lambda fd, state: False)
 
     def save(self) -> None:
         """Save the registry, and check again."""
@@ -109,36 +105,12 @@ def test_its_position_is_on_disk_before_it_goes(bin_: Bin) -> None:
     assert not bin_.path.exists()
 
 
-def test_new_data_in_the_file_stop_it(bin_: Bin) -> None:
-    bin_.plan()
-    bin_.path.write_bytes(b"one\ntwo\nthree\n")
-    bin_.after(GRACE)
-    assert (bin_.books.saves, bin_.deletions.next_step) == ([], float("inf"))
-
-
-def test_so_do_new_data_that_come_while_its_position_is_saved(bin_: Bin) -> None:
-    bin_.plan()
-    bin_.after(GRACE)
-    bin_.path.write_bytes(b"one\ntwo\nthree\n")
-    bin_.save()
-    assert (bin_.path.exists(), bin_.deletions.next_step) == (True, float("inf"))
-
-
-def test_so_does_other_content_of_the_same_size(bin_: Bin) -> None:
-    """It was truncated and written again: a life of its own, of which nothing may be acknowledged."""
-    bin_.plan()
-    bin_.path.write_bytes(b"ONE\nTWO\n")
-    bin_.after(GRACE)
-    bin_.save()
-    assert bin_.path.exists()
-
-
-def test_so_does_other_content_with_an_equal_head_and_tail(bin_: Bin) -> None:
+def test_other_content_with_an_equal_head_and_tail_stops_it(bin_: Bin) -> None:
     bin_.path.write_bytes(REPORT)
     bin_.plan(position=len(REPORT))
     bin_.path.write_bytes(REPORT.replace(b" 1 ", b" 2 "))
     bin_.after(GRACE)
-    assert (bin_.books.saves, bin_.path.exists()) == ([], True)
+    assert (bin_.books.saves, bin_.path.exists(), bin_.deletions.next_step) == ([], True, float("inf"))
 
 
 def test_also_if_its_time_was_set_back(bin_: Bin) -> None:
@@ -229,29 +201,6 @@ def test_a_file_that_another_process_removed_needs_nothing(bin_: Bin, caplog: py
     assert (bin_.deletions.next_step, caplog.text) == (float("inf"), "")
 
 
-def test_of_a_compressed_file_the_size_on_disk_counts(bin_: Bin) -> None:
-    bin_.plan(position=4, compressed=8)
-    bin_.after(GRACE)
-    bin_.save()
-    assert not bin_.path.exists()
-
-
-def test_a_refusal_is_logged_and_tried_again(bin_: Bin, caplog: pytest.LogCaptureFixture) -> None:
-    bin_.plan()
-    bin_.path.parent.chmod(0o500)
-    with without_capabilities():
-        bin_.after(GRACE)
-        bin_.save()
-    assert bin_.path.exists()
-    (warning,) = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
-    assert f"{bin_.path}: cannot be deleted (delete.enabled): Permission denied" in warning
-    bin_.path.parent.chmod(0o700)
-    bin_.after(RETRY_AFTER - 1)
-    assert bin_.path.exists()
-    bin_.after(1)
-    assert not bin_.path.exists()
-
-
 def test_each_file_has_its_own_time(bin_: Bin) -> None:
     bin_.plan()
     other = bin_.path.with_name("other.log")
@@ -264,23 +213,6 @@ def test_each_file_has_its_own_time(bin_: Bin) -> None:
     bin_.after(9)
     bin_.save()
     assert not other.exists()
-
-
-def test_what_is_written_between_the_last_look_and_the_end_is_read_by_the_open_descriptor(bin_: Bin) -> None:
-    rescued: list[tuple[bytes, FileState]] = []
-
-    def read_on(fd: int, state: FileState) -> bool:
-        rescued.append((os.pread(fd, 100, state.position), state))
-        return True
-
-    bin_.read_on = read_on
-    bin_.last_words = b"three\n"
-    state = bin_.plan()
-    before = len(descriptors_before())
-    bin_.after(GRACE)
-    bin_.save()
-    assert (bin_.path.exists(), rescued) == (False, [(b"three\n", state)])
-    assert (bin_.metrics.bytes_lost, len(open_descriptors())) == (0, before)
 
 
 def test_where_no_input_can_read_it_that_is_counted_and_logged(bin_: Bin, caplog: pytest.LogCaptureFixture) -> None:

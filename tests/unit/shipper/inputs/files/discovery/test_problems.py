@@ -36,11 +36,6 @@ def test_another_problem_of_the_same_file_is_logged(problems: FileProblems, logg
     assert logged.messages == ["/l/a.log: bad", "/l/a.log: worse"]
 
 
-def test_a_file_that_was_never_bad_may_be_well(problems: FileProblems) -> None:
-    problems.of_file("/l/a.log", None)
-    assert problems.now == {}
-
-
 def test_a_scan_logs_only_what_the_scan_before_it_did_not(
     problems: FileProblems, logged: pytest.LogCaptureFixture
 ) -> None:

@@ -1,14 +1,13 @@
 import gzip
 import logging
 import os
-import shutil
 from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
 from log_shipper.registry.state import MISSING, REMOVED, TRUNCATED, FileState
-from log_shipper.shipper.inputs.files.discovery.spec import Candidate, key_of
+from log_shipper.shipper.inputs.files.discovery.spec import key_of
 from log_shipper.shipper.inputs.files.identity.entries import KEPT_FOR
 from log_shipper.shipper.inputs.files.identity.fingerprint import HEAD_SIZE, digest
 from log_shipper.shipper.inputs.files.identity.opened_file import EntryMatch, OpenedFile
@@ -64,18 +63,6 @@ def test_a_file_that_has_grown_is_seen_at_its_size_of_now(room: Room) -> None:
     claim = room.entries.claim(meet(room, "app.log", b"one\ntwo\n"))
     assert claim is not None
     assert (claim.state.position, claim.state.size_seen) == (4, 8)
-
-
-def test_entries_of_the_registry_are_claimed_after_a_start(make_room: MakeRoom) -> None:
-    before = make_room()
-    before.write("app.log", b"one\n")
-    state = entry_of(before.path("app.log"), 4)
-    ended = replace(state, id="ended", ended=REMOVED)
-    room = make_room(state, ended)
-    claim = room.entries.claim(room.open("app.log"))
-    assert claim is not None
-    assert claim.state.id == state.id
-    assert set(room.entries.unclaimed.states) == {"ended"}
 
 
 def test_a_file_that_was_rewritten_is_not_its_entrys_any_more(room: Room, caplog: pytest.LogCaptureFixture) -> None:
@@ -186,36 +173,11 @@ def test_an_entry_stays_when_its_file_cannot_be_read_at_the_moment(room: Room) -
     assert room.entries.claim(room.open("app.log")) is not None
 
 
-@pytest.mark.parametrize(("content", "is_same"), [(b"one\nTWO\n", True), (b"ONE\nTWO\n", False)])
-def test_by_path_another_file_at_the_path_is_the_same_if_its_bytes_are(
-    make_room: MakeRoom, content: bytes, is_same: bool
-) -> None:
-    room = make_room(file_identity=BY_PATH)
-    room.write("app.log", b"one\n")
-    know(room, entry_of(room.path("app.log"), 4, inode=7, key=f"path:{room.path('app.log')}"))
-    opened = meet(room, "app.log", content)
-    claim = room.entries.claim(opened)
-    if is_same:
-        assert claim is not None
-        assert (claim.state.position, claim.state.inode) == (4, opened.key[2])
-    else:
-        assert claim is None
-
-
 def test_by_path_a_file_that_is_shorter_than_what_was_read_is_new(make_room: MakeRoom) -> None:
     room = make_room(file_identity=BY_PATH)
     opened = meet(room, "app.log", b"one\n")
     key = f"path:{room.path('app.log')}"
     know(room, replace(entry_of(room.path("app.log"), 4), position=5, key=key))
-    assert room.entries.claim(opened) is None
-
-
-def test_by_path_a_file_that_was_truncated_is_new_however_much_it_has_grown(make_room: MakeRoom) -> None:
-    """It was blocked while batches of its earlier content were in flight; meanwhile it grew past the position."""
-    room = make_room(file_identity=BY_PATH)
-    opened = meet(room, "app.log", b"new one\nnew two\n")
-    state = replace(entry_of(room.path("app.log")), position=4, key=f"path:{room.path('app.log')}")
-    room.entries.orphan(room.entries.ended(state, TRUNCATED))
     assert room.entries.claim(opened) is None
 
 
@@ -280,20 +242,6 @@ def test_a_restored_file_takes_over_the_entry_of_the_deleted_one(room: Room) -> 
     assert room.entries.adopt(room.open("app.log.1")) is None
 
 
-def test_a_file_of_equal_bytes_does_not(room: Room) -> None:
-    missing(room, b"one\ntwo\n", 4)
-    assert room.entries.adopt(meet(room, "app.log.1", b"one\ntwo\n")) is None
-
-
-def test_the_suspected_copy_takes_over_the_entry_of_a_truncated_file(room: Room) -> None:
-    orphan = missing(room, b"one\ntwo\n", 4, TRUNCATED)
-    opened = meet(room, "web.log", b"one\ntwo\n")
-    assert room.entries.adopt(opened) is None
-    claim = room.entries.adopt(opened, orphan.id)
-    assert claim is not None
-    assert claim.was is orphan
-
-
 def test_no_file_resumes_that_is_shorter_than_what_was_shipped(room: Room) -> None:
     """All of it was shipped, but its next lines would have the offsets of others."""
     content = b"#" * HEAD_SIZE + b"one\ntwo\n"
@@ -302,35 +250,6 @@ def test_no_file_resumes_that_is_shorter_than_what_was_shipped(room: Room) -> No
 
 
 # Put back, because nothing was proven or something else was.
-
-
-def test_an_entry_that_was_put_back_waits_for_another_file(room: Room) -> None:
-    orphan = missing(room, b"one\ntwo\n", 4)
-    assert room.entries.adopt(restored(room, "app.log.1", b"one\ntwo\n")) is not None
-    room.entries.undo_match(orphan)
-    claim = room.entries.adopt(restored(room, "app.log.2", b"one\ntwo\n"))
-    assert claim is not None
-    assert claim.state.id == orphan.id
-
-
-def test_a_file_that_was_disproved_does_not_try_again_and_another_may(room: Room) -> None:
-    orphan = missing(room, b"one\ntwo\n", 4)
-    opened, other = (restored(room, name, b"one\ntwo\n") for name in ("app.log.1", "app.log.2"))
-    assert room.entries.adopt(opened) is not None
-    room.entries.undo_match(orphan)
-    room.entries.note_disproved(orphan, opened)
-    assert room.entries.adopt(opened) is None
-    assert room.entries.adopt(other) is not None
-
-
-def test_a_known_file_that_was_put_back_is_known(room: Room) -> None:
-    opened = meet(room, "app.log", b"one\ntwo\n")
-    known = know(room, entry_of(room.path("app.log"), 4))
-    assert room.entries.claim(opened) is not None
-    room.entries.undo_match(known)
-    claim = room.entries.claim(room.open("app.log"))
-    assert claim is not None
-    assert claim.state.id == known.id
 
 
 def test_the_life_of_a_known_file_that_was_disproved_has_ended(room: Room, caplog: pytest.LogCaptureFixture) -> None:
@@ -371,11 +290,6 @@ def test_a_copy_of_which_all_was_shipped_under_another_id_begins_at_its_end(room
     assert claim.is_new
     assert (claim.state.position, claim.state.proof) == (8, proof_of(b"one\ntwo\n"))
     assert claim.state.tail_hash == digest(b"one\ntwo\n")
-
-
-def test_a_new_file_keeps_the_name_that_file_identity_gives(make_room: MakeRoom) -> None:
-    room = make_room(file_identity=BY_PATH)
-    assert room.entries.make(meet(room, "app.log", b"one\n")).state.key == f"path:{room.path('app.log')}"
 
 
 def test_of_a_new_compressed_file_the_size_of_its_content_is_not_known(make_room: MakeRoom) -> None:
@@ -423,16 +337,6 @@ def test_a_file_that_ended_before_all_of_it_was_acknowledged_is_logged_after_a_s
     assert room.metrics.bytes_lost == 4
     (warning,) = warnings(caplog)
     assert "(file id lost)" in warning
-
-
-def test_nothing_is_lost_of_a_missing_file_that_was_read_to_its_end(
-    room: Room, caplog: pytest.LogCaptureFixture
-) -> None:
-    room.write("app.log", b"one\n")
-    know(room, entry_of(room.path("app.log"), 4))
-    lose(room)
-    room.entries.possibly_lost.report()
-    assert (room.metrics.bytes_lost, warnings(caplog)) == (0, [])
 
 
 def test_what_was_logged_is_not_logged_for_another_entry_with_that_id(
@@ -509,16 +413,6 @@ def test_by_path_a_file_is_there_while_its_path_is(make_room: MakeRoom) -> None:
     assert room.entries.closed_entries["app", f"path:{path}"].ended == MISSING
 
 
-def test_the_new_path_of_a_closed_file_is_noted(room: Room) -> None:
-    opened = meet(room, "app.log.1", b"one\n")
-    known = know(room, entry_of(room.path("app.log.1"), 4, path="/l/app.log"))
-    candidates = {opened.key: Candidate.from_scan(room.spec, opened.scanned)}
-    assert room.entries.renamed(candidates) == [known]
-    room.entries.note_path(known, opened.scanned.path)
-    assert room.books.written[known.id].path == opened.scanned.path
-    assert room.entries.renamed(candidates) == []
-
-
 def test_a_file_of_a_previous_run_that_was_renamed_must_still_be_proven(make_room: MakeRoom) -> None:
     before = make_room()
     before.write("app.log.1", b"one\n")
@@ -548,28 +442,3 @@ def test_an_ended_entry_is_kept_for_a_day_or_by_clean_removed(
 ) -> None:
     room = make_room(clean_removed=clean_removed)
     assert room.entries.ended(FileState("known", "/l/app.log", 1, 2, input="app"), ended).ttl == ttl
-
-
-def test_one_that_was_missing_and_is_back_truncated_leaves_its_entry_to_a_copy(make_room: MakeRoom) -> None:
-    before = make_room()
-    before.write("app.log", b"one\ntwo\n")
-    known = entry_of(before.path("app.log"), 8, ended=MISSING)
-    shutil.copy(before.path("app.log"), before.path("app.log.1"))
-    before.write("app.log", b"")
-    room = make_room(known)
-    back, copy = room.open("app.log"), room.open("app.log.1")
-    assert room.entries.adopt(copy) is None
-    room.entries.mark_rewritten(back)
-    assert room.books.written["known"].ended == TRUNCATED
-    assert room.entries.adopt(back) is None
-    claim = room.entries.adopt(copy)
-    assert claim is not None
-    assert claim.state.id == "known"
-
-
-def test_one_that_is_back_as_it_was_is_left_alone(make_room: MakeRoom) -> None:
-    before = make_room()
-    before.write("app.log", b"one\ntwo\n")
-    room = make_room(entry_of(before.path("app.log"), 8, ended=MISSING))
-    room.entries.mark_rewritten(room.open("app.log"))
-    assert room.entries.adopt(room.open("app.log")) is not None

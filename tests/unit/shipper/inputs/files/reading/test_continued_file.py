@@ -63,15 +63,6 @@ def acknowledged(batches: list[Batch]) -> list[str]:
     return [text for batch in batches for text in batch.messages.texts]
 
 
-def test_a_split_message_comes_out_whole_and_once(join: MakePair) -> None:
-    pair = join(b"one\n +\n", b" ++\ntwo\n")
-    whole = pair.read()
-    assert (whole.messages.texts, whole.source.file_id) == (["one\n +\n ++"], pair.old.state.id)
-    assert (whole.messages.offsets, whole.messages.lengths) == ([0], [11])
-    pair.room.append("app.log", b"three\n")
-    assert acknowledged(read_all(pair.new)) == ["two"]
-
-
 def test_both_positions_move_when_it_is_acknowledged_and_not_before(join: MakePair) -> None:
     pair = join(b"one\n +\n", b" ++\ntwo\n")
     acknowledge(pair.before)
@@ -89,16 +80,6 @@ def test_the_successor_is_saved_first(join: MakePair) -> None:
     pair.room.books.written.clear()
     whole.resolve()
     assert list(pair.room.books.written) == [pair.new.state.id, pair.old.state.id]
-
-
-def test_the_entry_names_the_successor_until_the_message_is_acknowledged(join: MakePair) -> None:
-    pair = join(b"one\n +\n", b" ++\ntwo\n")
-    pair.old.update(continues_in=pair.new.state.id)
-    acknowledge(pair.before)
-    whole = pair.read()
-    assert pair.old.state.continues_in == pair.new.state.id
-    whole.resolve()
-    assert pair.old.state.continues_in is None
 
 
 def test_a_message_that_ends_with_the_file_takes_nothing_of_the_next(join: MakePair) -> None:

@@ -82,13 +82,6 @@ def test_a_message_that_is_ended_by_time_leaves_its_cut_until_it_is_acknowledged
     assert (noted[-1].position, noted[-1].cuts) == (7, ())
 
 
-def test_a_second_reading_ends_the_message_at_the_cut(open_harvester: OpenHarvester) -> None:
-    harvester = open_harvester(b"one\n +\n ++\nnext\n", INDENTED, cuts=(7,))
-    first = harvester.read()
-    assert first is not None
-    assert first.messages.texts == ["one\n +"]
-
-
 def test_with_once_the_file_ends_at_the_size_it_had(open_harvester: OpenHarvester) -> None:
     harvester = open_harvester(b"one\ntwo", INDENTED, once=True, cuts=(7,))
     append(harvester, b" more\n")
@@ -98,12 +91,6 @@ def test_with_once_the_file_ends_at_the_size_it_had(open_harvester: OpenHarveste
     assert harvester.finished
     assert harvester.read() is None
     assert harvester.message_deadline is None
-
-
-def test_without_once_a_file_is_never_finished(open_harvester: OpenHarvester) -> None:
-    harvester = open_harvester(b"one\n")
-    harvester.read()
-    assert not harvester.finished
 
 
 def test_a_read_that_returns_all_that_there_is_needs_no_second_one_to_show_it(open_harvester: OpenHarvester) -> None:

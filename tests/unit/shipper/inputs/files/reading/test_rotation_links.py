@@ -89,21 +89,6 @@ def test_none_is_joined_while_files_wait_to_be_opened(line: Line) -> None:
     assert line.rotation_links.on_new_files([line.file("app.log")]) == []
 
 
-def test_a_file_elsewhere_does_not_follow(line: Line) -> None:
-    old = line.rotated()
-    assert line.rotation_links.on_new_files([line.file("app.log.2"), line.file("other.log")]) == []
-    assert old.state.continues_in is None
-
-
-def test_of_two_rotations_between_two_scans_each_is_followed_by_the_next_younger(line: Line) -> None:
-    oldest = line.rotated(to="app.log.2")
-    middle, newest = line.file("app.log.1"), line.file("app.log")
-    assert line.rotation_links.on_new_files([newest, middle]) == [oldest, middle]
-    assert (oldest.state.continues_in, middle.state.continues_in) == (middle.state.id, newest.state.id)
-    assert line.rotation_links.waits_for(middle) is oldest
-    assert line.rotation_links.waits_for(newest) is middle
-
-
 def test_a_copy_of_the_successor_is_not_between(line: Line) -> None:
     oldest = line.rotated(to="app.log.2")
     copy, newest = line.file("app.log.1", b"two\n ++\n"), line.file("app.log", b"two\n ++\n +++\n")
@@ -184,25 +169,6 @@ def test_an_older_generation_that_is_shifted_was_followed_before(line: Line) -> 
     assert older.state.continues_in is None
 
 
-def test_a_file_whose_place_among_the_generations_is_not_known_is_not_joined(line: Line) -> None:
-    old = line.rotated(to="app.log.3")
-    assert line.rotation_links.on_new_files([line.file("app.log.1"), line.file("app.log")]) == []
-    assert old.state.continues_in is None
-
-
-def test_no_file_is_joined_over_one_whose_number_is_higher_because_it_is_younger(line: Line) -> None:
-    """As Log4j counts by default: the highest number is the youngest file."""
-    old = line.rotated()
-    between, newest = line.file("app.log.2"), line.file("app.log")
-    assert line.rotation_links.on_new_files([between, newest]) == []
-    assert old.state.continues_in is None
-
-
-def test_a_file_that_appears_with_a_higher_number_may_be_older(line: Line) -> None:
-    older, old = line.file("app.log.2"), line.rotated()
-    assert line.rotation_links.on_new_files([older, line.file("app.log")]) == [old]
-
-
 def test_no_two_files_continue_in_the_same(line: Line) -> None:
     """Three generations, rotated twice between two scans."""
     first = line.rotated()
@@ -225,15 +191,6 @@ def test_where_every_line_is_a_message_there_is_nothing_to_join(room: Room) -> N
     old, new = line.rotated(), line.file("app.log")
     assert line.rotation_links.on_new_files([new]) == []
     assert (old.state.continues_in, line.rotation_links.waits_for(new)) == (None, None)
-
-
-def test_a_pending_message_continues_in_the_next_file(line: Line) -> None:
-    old, new = line.pair()
-    assert line.rotation_links.continue_or_release(old) is old
-    assert old.is_continued
-    assert is_read_on(new)
-    (batch,) = [batch for batch in read_all(old) if batch.events]
-    assert batch.messages.texts == ["one\n +\n ++"]
 
 
 def test_no_file_is_continued_twice(line: Line) -> None:
@@ -406,18 +363,6 @@ def test_a_successor_that_is_not_there_is_not_waited_for(line: Line) -> None:
 @pytest.fixture
 def packed(make_room: MakeRoom) -> Line:
     return Line(make_room(parsers=(multiline(r"^\s"),), compression="auto"))
-
-
-def test_a_message_continues_over_compressed_files(packed: Line) -> None:
-    old = packed.rotated(gzip.compress(b"one\n"), to="app.log.2.gz")
-    middle = packed.file("app.log.1.gz", gzip.compress(b" +\n"))
-    last = packed.file("app.log", b" ++\ntwo\n")
-    assert packed.rotation_links.on_new_files([middle, last]) == [old, middle]
-    batches = read_all(old)
-    for _ in range(2):
-        assert packed.rotation_links.continue_or_release(old) is old
-        batches += read_all(old)
-    assert [batch.messages.texts for batch in batches if batch.events] == [["one\n +\n ++"]]
 
 
 def test_a_compressed_file_that_begins_as_another_may_be_its_copy(packed: Line) -> None:

@@ -27,6 +27,7 @@ def test_a_copy_of_a_file_that_stays_is_shipped_after_some_seconds_not_at_the_ne
     since = lab.clock.monotonic()
     lab.copy("app.log", "app.log.bak")
     lab.wait_until(lambda: len(lab.arrived) == 2, seconds=0.05)
+    assert (lab.messages, len(lab.file_ids)) == (["one", "one"], 2)
     assert GRACE <= lab.clock.monotonic() - since < GRACE + LATE
 
 

@@ -282,28 +282,6 @@ def test_a_file_that_was_restored_with_its_time_is_resumed(lab: Lab) -> None:
     assert lab.messages == ["one", "two"]
 
 
-def test_a_file_that_was_written_again_with_equal_text_does_not(lab: Lab) -> None:
-    lab.append("app.log", "one\ntwo\n")
-    lab.start()
-    lab.wait_until(lambda: len(lab.arrived) == 2)
-    lab.stop()
-    (lab.logs / "app.log").rename(lab.logs.parent / "kept")  # so that its inode is not free
-    (lab.logs / "app.log").write_text("one\ntwo\n")
-    lab.start()
-    lab.scan()
-    assert lab.messages == ["one", "two"] * 2
-
-
-def test_a_deleted_file_that_looked_like_a_copy_is_shipped_all_the_same(lab: Lab) -> None:
-    lab.append("app.log", "header\n")
-    lab.start()
-    lab.wait_until(lambda: len(lab.arrived) == 1)
-    (lab.logs / "app.log.1").write_text("header\n")
-    lab.wait_until(lambda: lab.inode("app.log.1") in lab.opened_by_agent())
-    (lab.logs / "app.log.1").unlink()
-    lab.wait_until(lambda: lab.messages == ["header", "header"])
-
-
 @pytest.mark.parametrize("content", ["header\n", "header\nline\n"])
 def test_many_files_that_begin_alike_are_shipped_in_proportion_to_their_number(lab: Lab, content: str) -> None:
     for number in range(200):

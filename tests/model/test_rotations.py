@@ -47,14 +47,6 @@ def test_what_was_not_read_before_truncation_is_read_from_the_copy(lab: Lab) -> 
     assert [event.offset for event in lab.arrived if event.file_id == first] == [0, 4]
 
 
-def test_a_copy_of_an_existing_file_is_a_file_of_its_own_in_the_end(lab: Lab) -> None:
-    lab.ship("a.log", "one")
-    lab.copy("a.log", "a.log.bak")
-    lab.scan()
-    assert lab.messages == ["one", "one"]
-    assert len(lab.file_ids) == 2
-
-
 def test_a_file_with_the_header_of_another_is_read_as_soon_as_it_has_a_line_of_its_own(lab: Lab) -> None:
     lab.ship("a.log", "header", "one")
     lab.append("a.log.2", "header\n")
@@ -62,17 +54,6 @@ def test_a_file_with_the_header_of_another_is_read_as_soon_as_it_has_a_line_of_i
     lab.append("a.log.2", "two\n")
     lab.wait_until(lambda: len(lab.arrived) == 4)
     assert lab.messages[2:] == ["header", "two"]
-
-
-def test_copytruncate_while_the_agent_was_down_loses_and_repeats_nothing(lab: Lab) -> None:
-    lab.ship("a.log", "one")
-    lab.stop()
-    lab.append("a.log", "two\n")
-    lab.copytruncate("a.log", "a.log.1")
-    lab.append("a.log", "three\n")
-    lab.start()
-    lab.scan()
-    assert sorted(lab.messages) == ["one", "three", "two"]
 
 
 def compress(lab: Lab, name: str) -> None:

@@ -93,18 +93,6 @@ def test_a_rotated_file_is_read_to_its_end_and_the_new_one_is_another(lab: Lab) 
     assert len(lab.file_ids) == 2
 
 
-def test_a_file_that_was_rotated_while_the_agent_was_down_resumes_where_it_was(lab: Lab) -> None:
-    lab.ship("a.log", "one")
-    lab.stop()
-    lab.append("a.log", "last\n")
-    lab.rotate("a.log", to="a.log.1")
-    lab.append("a.log", "first\n")
-    lab.start()
-    lab.expect_lines("a.log.1", "one", "last")
-    lab.expect_lines("a.log", "first")
-    assert len(lab.records) == 3
-
-
 def test_a_truncated_file_is_a_new_one_from_its_start(lab: Lab) -> None:
     lab.ship("a.log", "one", "two")
     lab.truncate("a.log")
@@ -153,16 +141,6 @@ def test_what_a_removed_file_kept_of_an_unfinished_line_is_counted_and_logged_as
     assert f"{lab.logs}/a.log (file id {lab.arrived[0].file_id}) was removed" in caplog.text
     assert "last 10 bytes, from offset 4," in caplog.text
     assert not lab.crawler.running
-
-
-def test_an_idle_file_is_closed_and_opened_again_when_it_has_new_data(lab: Lab) -> None:
-    lab.ship("a.log", "one")
-    for _ in range(3):
-        lab.step(seconds=CLOSE_INACTIVE + CHECK_INTERVAL)
-    assert not lab.crawler.running
-    lab.append("a.log", "two\n")
-    lab.expect_lines("a.log", "one", "two")
-    assert lab.running.metrics.harvesters_started == 2
 
 
 def test_new_data_that_comes_while_the_file_is_being_closed_is_read(lab: Lab) -> None:

@@ -144,11 +144,8 @@ def test_under_each_identity_a_gz_that_was_read_is_not_read_again_after_a_restar
     assert len(lab.messages) == 1001
 
 
-@pytest.mark.parametrize("name", ["path", "inode_marker", "native"])
-def test_a_deleted_and_recreated_file_is_read_from_its_start_under_each_identity(lab: UserLab, name: str) -> None:
-    marker = lab.logs.parent / "marker"
-    marker.write_text("this disk\n")
-    lab.options = IDENTITIES[name] or {"file_identity.inode_marker.path": str(marker)}
+@pytest.mark.parametrize("identity", ["path", "inode_marker", "native"], indirect=True)
+def test_a_deleted_and_recreated_file_is_read_from_its_start_under_each_identity(lab: UserLab, identity: str) -> None:
     lab.ship("a.log", "one")
     lab.remove("a.log")
     lab.pass_time(60)
@@ -156,13 +153,10 @@ def test_a_deleted_and_recreated_file_is_read_from_its_start_under_each_identity
     lab.until_messages("one", "two", "three")
 
 
-@pytest.mark.parametrize("name", ["path", "inode_marker", "native"])
+@pytest.mark.parametrize("identity", ["path", "inode_marker", "native"], indirect=True)
 def test_a_truncated_file_that_grew_past_the_position_is_read_from_its_start_under_each_identity(
-    lab: UserLab, name: str
+    lab: UserLab, identity: str
 ) -> None:
-    marker = lab.logs.parent / "marker"
-    marker.write_text("this disk\n")
-    lab.options = IDENTITIES[name] or {"file_identity.inode_marker.path": str(marker)}
     lab.ship("a.log", "one")
     lab.truncate("a.log")
     lab.append("a.log", "two\nthree\n")

@@ -76,8 +76,7 @@ def test_nothing_is_written_when_nothing_changed(lab: RegistrarLab) -> None:
 def test_notes_are_on_disk_together_one_interval_after_the_first(lab: RegistrarLab) -> None:
     lab.registrar.note(at(A, 1))
     lab.pass_time(0.9)
-    lab.registrar.note(at(A, 2))
-    lab.registrar.note(at(B, 3))
+    lab.registrar.note(at(A, 2), at(B, 3))
     assert lab.on_disk() == {}
     assert lab.pass_time(0.1)
     assert lab.on_disk() == {"a": 2, "b": 3}
@@ -113,13 +112,6 @@ def test_a_disk_that_refuses_such_a_write_is_not_asked_for_another_before_the_fl
     lab.registrar.note(at(A, 3))
     assert lab.pass_time(MIN_PAUSE)
     assert (lab.on_disk(), lab.after_kill()) == ({"a": 2}, {"a": 3})
-
-
-def test_what_one_call_notes_is_in_one_group(lab: RegistrarLab) -> None:
-    lab.registrar.note(at(A, 1), at(B, 2))
-    lab.pass_time(1)
-    assert lab.flushes() == 1
-    assert lab.on_disk() == {"a": 1, "b": 2}
 
 
 def test_a_note_after_a_flush_waits_for_an_interval_of_its_own(lab: RegistrarLab) -> None:
@@ -180,19 +172,6 @@ def test_a_disk_that_refuses_is_asked_again_each_second_and_then_gets_the_newest
     assert second.done
     assert lab.on_disk() == {"a": 2, "b": 1}
     assert lab.saved == 1
-
-
-def test_a_removal_that_failed_is_repeated_but_not_over_a_newer_note(lab: RegistrarLab) -> None:
-    lab.registrar.save([at(A, 1), at(B, 1)])
-    lab.registrar.step()
-    lab.registrar.remove("a")
-    lab.registrar.remove("b")
-    lab.disk.is_full = True
-    lab.pass_time(1)
-    lab.registrar.note(at(B, 2))
-    lab.disk.is_full = False
-    lab.pass_time(1)
-    assert lab.on_disk() == {"b": 2}
 
 
 def test_a_disk_that_refuses_is_reported_at_most_once_a_minute(
@@ -371,15 +350,7 @@ def test_the_line_about_a_disk_that_refuses_has_what_to_do(lab: RegistrarLab, ca
     assert "Input/output error (EIO); check the disk and the kernel's log" in caplog.text
 
 
-def test_a_registry_that_was_removed_is_made_again_also_when_nothing_is_to_be_written(lab: RegistrarLab) -> None:
-    lab.registrar.note(at(A, 5))
-    lab.pass_time(1)
-    lab.disk.lose(DATABASE)
-    lab.registrar.check_place()
-    assert lab.on_disk() == {"a": 5}
-
-
-def test_a_disk_that_refuses_to_recreate_it_is_reported_and_retried(
+def test_a_disk_that_refuses_to_recreate_a_registry_that_was_removed_is_reported_and_retried(
     lab: RegistrarLab, caplog: pytest.LogCaptureFixture
 ) -> None:
     lab.registrar.note(at(A, 5))

@@ -69,12 +69,6 @@ def test_a_file_that_was_out_of_the_paths_for_a_while_is_itself_even_if_its_devi
     assert match(orphan, opened) is orphan
 
 
-@pytest.mark.parametrize("name", ["app.log", "web.log"])
-def test_a_restored_disk_has_other_numbers_and_the_same_times(room: Room, name: str) -> None:
-    orphan = remember(room, b"one\ntwo\n", 4)
-    assert match(orphan, meet(room, name, b"one\ntwo\nthree\n")) is orphan
-
-
 def test_where_a_file_was_truncated_its_suspected_copy_resumes(room: Room) -> None:
     orphan = remember(room, b"one\ntwo\n", 4, ended=TRUNCATED, modified=1)
     opened = meet(room, "web.log", b"one\ntwo\n")

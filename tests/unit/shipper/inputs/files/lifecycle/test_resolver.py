@@ -214,14 +214,6 @@ def test_a_refusal_is_reported_until_the_file_can_be_opened(door: Door) -> None:
     assert door.problem("app.log") is None
 
 
-def test_one_that_cannot_be_opened_does_not_keep_the_others(door: Door) -> None:
-    door.room.write("a.log", b"one\n")
-    door.room.write("b.log", b"one\n")
-    wanted = [door.wanted("a.log"), door.wanted("b.log")]
-    door.room.path("a.log").unlink()
-    assert [opened.scanned.path for opened in door.resolver.open(wanted)] == [str(door.room.path("b.log"))]
-
-
 def test_a_missing_marker_file_is_reported(make_room: MakeRoom) -> None:
     door = Door(make_room(file_identity=FileIdentityConfig(name="inode_marker", marker="/nowhere/marker")))
     door.room.write("app.log", b"one\n")
@@ -281,13 +273,6 @@ def test_with_compression_a_compressed_file_is_not_logged(
 def running(door: Door, name: str, content: bytes) -> Harvester:
     opened = door.meet(name, content)
     return finish(door.room.start(opened, door.identify(opened)[name]))
-
-
-def test_a_known_file_is_distinguished_from_a_new_one(door: Door) -> None:
-    known, new = door.meet("a.log", b"one\n"), door.meet("b.log", b"two\n")
-    door.room.entries.keep(entry_of(door.room.path("a.log"), 4))
-    claims = door.identify(new, known)
-    assert (claims["a.log"].state.id, claims["a.log"].is_new, claims["b.log"].is_new) == ("known", False, True)
 
 
 def test_who_is_known_by_name_comes_before_who_has_the_same_bytes(door: Door) -> None:

@@ -91,18 +91,6 @@ def test_a_message_that_ends_with_the_file_takes_nothing_of_the_next(join: MakeP
     assert acknowledged(read_all(pair.new)) == ["two"]
 
 
-def test_all_of_the_next_file_may_belong_to_it(join: MakePair) -> None:
-    pair = join(b"one\n", b" +\n ++\n")
-    more = read_all(pair.old)
-    assert [batch for batch in more if batch.events] == []
-    message = pair.old.end_message()
-    assert message is not None
-    assert message.messages.texts == ["one\n +\n ++"]
-    acknowledge([*pair.before, *more, message])
-    assert pair.positions() == (4, 7)
-    assert pair.new.offset == 7
-
-
 def test_its_end_by_time_is_a_cut_until_it_is_acknowledged(join: MakePair) -> None:
     pair = join(b"one\n", b" +\n")
     more = read_all(pair.old)

@@ -33,21 +33,6 @@ def test_what_is_read_is_tracked_and_noted_when_it_is_resolved(
     assert (noted[-1].position, noted[-1].updated, harvester.settled) == (8, clock.time(), True)
 
 
-def test_batches_that_are_resolved_out_of_turn_move_the_position_in_turn(
-    open_harvester: OpenHarvester, noted: list[FileState]
-) -> None:
-    harvester = open_harvester(b"one\n")
-    first = harvester.read()
-    append(harvester, b"two\n")
-    second = harvester.read()
-    assert first is not None
-    assert second is not None
-    second.resolve()
-    assert not noted
-    first.resolve()
-    assert noted[-1].position == 8
-
-
 def test_the_state_remembers_the_bytes_before_its_own_position(
     open_harvester: OpenHarvester, noted: list[FileState]
 ) -> None:
@@ -80,17 +65,6 @@ def test_a_message_that_is_ended_by_time_leaves_its_cut_until_it_is_acknowledged
     assert harvester.state.cuts == (7,)
     ended.resolve()
     assert (noted[-1].position, noted[-1].cuts) == (7, ())
-
-
-def test_with_once_the_file_ends_at_the_size_it_had(open_harvester: OpenHarvester) -> None:
-    harvester = open_harvester(b"one\ntwo", INDENTED, once=True, cuts=(7,))
-    append(harvester, b" more\n")
-    batch = harvester.read()
-    assert batch is not None
-    assert batch.messages.texts == ["one", "two"]
-    assert harvester.finished
-    assert harvester.read() is None
-    assert harvester.message_deadline is None
 
 
 def test_a_read_that_returns_all_that_there_is_needs_no_second_one_to_show_it(open_harvester: OpenHarvester) -> None:

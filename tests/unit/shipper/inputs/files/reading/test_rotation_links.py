@@ -310,27 +310,13 @@ def test_a_file_that_is_done_with_its_successor_has_no_other(line: Line) -> None
     assert line.rotation_links.on_new_files([line.file("app.log.1")]) == []
 
 
-def reopened(line: Line, *, read_of_new: int) -> tuple[Harvester, Harvester]:
-    """As after a restart: the entry of the first file names its successor."""
+def test_a_successor_of_which_something_was_acknowledged_does_not_wait(line: Line) -> None:
+    """Only the position of the successor was saved: the message is read again as a whole, as the first file's."""
     new = line.file("app.log", b" ++\ntwo\n")
-    if read_of_new:
-        new.skip(read_of_new, b" ++\ntwo\n"[:read_of_new])
+    new.skip(4, b" ++\n")
     old = line.file("app.log.1")
     old.update(continues_in=new.state.id)
     line.rotation_links.resume([old, new], {harvester.state.id: harvester for harvester in (old, new)})
-    return old, new
-
-
-def test_a_start_joins_them_again(line: Line) -> None:
-    old, new = reopened(line, read_of_new=0)
-    assert line.rotation_links.waits_for(new) is old
-    acknowledge(read_all(old))
-    assert line.rotation_links.continue_or_release(old) is old
-
-
-def test_a_successor_of_which_something_was_acknowledged_does_not_wait(line: Line) -> None:
-    """Only the position of the successor was saved: the message is read again as a whole, as the first file's."""
-    old, new = reopened(line, read_of_new=4)
     assert line.rotation_links.waits_for(new) is None
     acknowledge(read_all(old))
     assert line.rotation_links.continue_or_release(old) is old

@@ -245,14 +245,6 @@ def test_a_new_database_that_a_crash_left_whole_takes_the_place_of_the_other(pla
     assert not (place / NEW).exists()
 
 
-def test_a_store_holds_the_lock_until_it_is_closed(place: Path) -> None:
-    store = opened(place)
-    with pytest.raises(RegistryLocked):
-        Store.open(place, DiskFiles())
-    store.close()
-    Store.open(place, DiskFiles()).close()
-
-
 @pytest.mark.parametrize("names", [None, [DATABASE], [LOG], [DATABASE, LOG]])
 def test_a_registry_that_is_removed_while_it_is_used_is_made_again_with_all_that_it_had(
     names: list[str] | None, place: Path, caplog: pytest.LogCaptureFixture

@@ -174,3 +174,50 @@ def test_by_path_a_file_that_is_renamed_and_truncated_has_lost_what_was_not_read
     lost = count_lost(lab)
     assert "two\n more" in lab.messages or lost >= len("two\n more\n")
     assert "new" in lab.messages
+
+
+@pytest.mark.parametrize("name", ["app.log.1", "app.log.old"])
+def test_lines_that_only_a_copy_had_are_counted_if_it_is_overwritten_by_the_next_one(lab: Lab, name: str) -> None:
+    lab.ship("app.log", "one")
+    lab.destination.holding = True
+    lab.append("app.log", "two\n")
+    lab.wait_until(lambda: lab.running.metrics.events_read == 2, AT_ONCE)
+    lab.append("app.log", SECOND)
+    lab.copytruncate("app.log", name)
+    lab.append("app.log", "three\n")
+    lab.wait_until(lambda: lab.running.metrics.files_truncated, AT_ONCE)
+    lab.scan(3)
+    lab.copytruncate("app.log", name)
+    lab.append("app.log", "four\n")
+    lab.scan(3)
+    lost = count_lost(lab)
+    assert len(SECOND) <= lost <= len(SECOND + "three\n")
+    assert lab.messages[-1] == "four"
+
+
+def test_so_is_a_pending_message_that_only_a_copy_had(lab: Lab) -> None:
+    lab.parsers = (multiline(r"^\s"),)
+    lab.ship("app.log", "one")
+    lab.append("app.log", "two\n more\n")
+    lab.take_steps()
+    lab.copytruncate("app.log", "app.log.1")
+    lab.append("app.log", "new\n")
+    lab.step(AT_ONCE)
+    lab.copytruncate("app.log", "app.log.1")
+    lost = count_lost(lab)
+    assert "two\n more" in lab.messages or lost >= len("two\n more\n")
+
+
+def test_a_suspected_copy_that_is_overwritten_is_a_file_of_its_own(lab: Lab) -> None:
+    lab.start()
+    lab.destination.holding = True
+    lab.append("app.log", "one\n")
+    lab.wait_until(lambda: lab.running.metrics.events_read, AT_ONCE)
+    lab.copytruncate("app.log", "app.log.old")
+    lab.wait_until(lambda: lab.running.metrics.files_truncated, AT_ONCE)
+    lab.scan(2)
+    for content in (SECOND, "third\n"):
+        overwrite(lab, "app.log.old", content)
+        lab.scan(2)
+    lost = count_lost(lab)
+    assert SECOND.splitlines()[0] in lab.messages or lost >= len(SECOND)

@@ -249,8 +249,8 @@ class Crawler:
         """Return the pending message as far as it was read, unless a copy of the file has the rest. Otherwise count and
         log the loss."""
         size = max(harvester.size, harvester.read_to)
-        copied = self._copies.copied_to(harvester.state, harvester.key, size)
-        batch = None
+        harvester.copied = self._copies.copied_to(harvester.state, harvester.key, size)
+        batch, copied = None, min(harvester.copied, size)
         with suppress(OSError):  # what cannot be ended counts as unread
             batch = None if copied > harvester.offset else harvester.end_message()
         harvester.look_for_removal()

@@ -1,7 +1,7 @@
 """Track entries whose file disappeared before all of it was shipped: a loss, unless another file has the rest."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import replace
 
 from log_shipper.registry.state import TRUNCATED, FileState
@@ -17,6 +17,7 @@ NO_FILE = (
 )
 NO_INPUT = "no longer belongs to an input: its unread data is shipped if an input includes it again within a day"
 REWRITTEN = "was truncated or rewritten: its new content is read as a new file"
+NOT_IN_COPY = "was truncated, and its copy was rewritten before it was read"
 INODE_USED_AGAIN = "no longer exists, and its inode is reused by another file"
 
 
@@ -50,9 +51,10 @@ class PossiblyLost:
             self._tried.discard(file_id)
             self._lost.pop(file_id, None)
 
-    def report(self) -> None:
-        """Log and count losses. Called after a scan, when its files are identified."""
-        for file_id in self._lost.keys() - self._tried:
+    def report(self, awaited: Container[str] = ()) -> None:
+        """Log and count losses. Called after a scan, when its files are identified. `awaited`: ids of which a suspected
+        copy waits."""
+        for file_id in [file_id for file_id in self._lost.keys() - self._tried if file_id not in awaited]:
             added, why = self._lost.pop(file_id)
             state = self._current(added)
             behind = state.size_seen - state.position if state is not None else 0

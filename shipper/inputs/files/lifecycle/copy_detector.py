@@ -84,15 +84,15 @@ class CopyDetector:
         return is_ending or (now - known.since < GRACE and os.fstat(opened.content.fd).st_nlink > 0)
 
     def copied_to(self, state: FileState, key: FileKey, size: int) -> int:
-        """Return how many of this file's first `size` bytes a suspected copy has; 0 if there is none. A compressed copy
-        counts as complete: its size does not show it."""
+        """Return the size of the longest suspected copy of this file; 0 if there is none. A compressed copy counts as
+        complete, with `size` bytes: its size does not show it."""
         longest = 0
         for suspect in self.suspects.values():
             copy = suspect.opened.content
             with suppress(OSError):  # the next survey reports it
                 if suspect.original == key and copy.matches(state):
                     longest = max(longest, size if copy.compressed else os.fstat(copy.fd).st_size)
-        return min(longest, size)
+        return longest
 
     def inherit(self, successors: Mapping[FileKey, FileKey]) -> set[FileKey]:
         """Replace originals whose entry another file took over by that file. Return the suspects concerned: they
@@ -197,7 +197,7 @@ class CopyDetector:
         itself. Raises OSError."""
         known = self.suspects.get(opened.key)
         files = self._open_files
-        if known is not None and (files.is_ending(known.original) or self._is_like_known(known, opened)):
+        if known is not None and (self._is_of_ending(known, opened) or self._is_like_known(known, opened)):
             state = files.state_of(known.original)  # by its key, because it may have been renamed since
             return known.original, state.id if state is not None else known.original_id
         assumed_ended = UnclaimedEntries()
@@ -212,6 +212,15 @@ class CopyDetector:
                     state = files.state_of(key)
                     return key, state.id if state is not None else ""
         return None
+
+    def _is_of_ending(self, known: Suspected, opened: OpenedFile) -> bool:
+        """Return True if the original is ending, and this file was not rewritten meanwhile: then it has other bytes.
+        Raises OSError."""
+        draining = self._files.draining.get(known.original)
+        if draining is None or opened.content.fingerprint()[0] == 0:
+            return self._open_files.is_ending(known.original)
+        was_equal = not opened.content.compressed and known.shipped.length == opened.size
+        return was_equal or opened.content.matches(draining.harvester.state)
 
     def _is_like_known(self, known: Suspected, opened: OpenedFile) -> bool:
         """Return True if the file resembles its original, or was equal to it until that was rewritten: it may lack the

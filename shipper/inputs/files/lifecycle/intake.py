@@ -81,7 +81,7 @@ class FileIntake:
                 self._problems.report_read(file.scanned.path, f"cannot be read: {error.strerror}")
                 file.close()  # the next scan opens it again
         self._surveyed = set(self._specs)
-        self._entries.possibly_lost.report()
+        self._entries.possibly_lost.report({suspect.original_id for suspect in self._copies.suspects.values()})
 
     def _files_at(self) -> FilesAt:
         # A suspected copy may have been compressed and deleted meanwhile, and be identified in this very round.

@@ -36,6 +36,8 @@ class Harvester(FileOnDisk):
     is_complete   a file that cannot grow any more, and was read to its end
     is_leaving    it is to be closed as soon as an option allows it
     is_open       until it is closed; batches in flight move its position even after that
+
+    `copied`: the bytes that a copy of it has, after its truncation.
     """
 
     __slots__ = (
@@ -45,6 +47,7 @@ class Harvester(FileOnDisk):
         "_note",
         "_split",
         "at_end",
+        "copied",
         "is_leaving",
         "is_open",
         "key",
@@ -81,6 +84,7 @@ class Harvester(FileOnDisk):
         self.is_open = True
         self.is_leaving = False
         self.at_end = False
+        self.copied = 0
         self.links: Links[Harvester] = Links()
         self._split: Continuation | None = None  # of the last message, until that is acknowledged
         stage = None if setup.stage is None else setup.stage(self.state_at)
@@ -259,8 +263,8 @@ class Harvester(FileOnDisk):
     def end(self, ended: Callable[[FileState], FileState], status: os.stat_result | None) -> None:
         """Note that the file has ended; `ended` makes the final state of its entry. `status`: None if it is unknown."""
         if self.is_proven:
-            # Unread data is counted already; if the agent is killed, unacknowledged data is lost.
-            self.size = self.offset
+            # Other unread data is counted already; if the agent is killed, unacknowledged data is lost.
+            self.size = max(self.offset, self.copied)
             modified = self.state.modified if status is None else status.st_mtime_ns
             self.state = ended(replace(self.state, size_seen=self.size, modified=modified))
 

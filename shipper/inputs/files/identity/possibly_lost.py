@@ -40,6 +40,10 @@ class PossiblyLost:
     def add(self, state: FileState, why: str = NO_FILE) -> None:
         self._lost[state.id] = state, why
 
+    def add_copied(self, state: FileState) -> None:
+        """Add an entry whose unread data only a suspected copy has."""
+        self.add(state, NOT_IN_COPY)
+
     def mark_tried(self, file_id: str) -> None:
         self._tried.add(file_id)
 

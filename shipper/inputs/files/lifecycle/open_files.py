@@ -12,7 +12,6 @@ from log_shipper.runtime.logs.folding import EACH
 from log_shipper.shipper.inputs.base import SourceContext, with_progress
 from log_shipper.shipper.inputs.files.discovery.spec import Candidate, FileKey, key_of
 from log_shipper.shipper.inputs.files.discovery.watch import Watcher
-from log_shipper.shipper.inputs.files.identity import possibly_lost
 from log_shipper.shipper.inputs.files.identity.entries import RegistryEntries
 from log_shipper.shipper.inputs.files.identity.fingerprint import BY_PATH, name_of_entry
 from log_shipper.shipper.inputs.files.identity.opened_file import OpenedFile
@@ -305,7 +304,7 @@ class OpenFiles:
         elif effect is Effect.OFFER:
             self._entries.orphan(state)
             if harvester.copied > state.position:
-                self._entries.possibly_lost.add(state, possibly_lost.NOT_IN_COPY)
+                self._entries.possibly_lost.add_copied(state)
         elif self._is_displaced(state):
             self._entries.orphan(self._entries.ended(state, REMOVED))
             self._entries.possibly_lost.add(state)

@@ -21,6 +21,7 @@ MAX_NUMBER = 2**31 - 1  # of a setting
 
 # A part of sasl.oauthbearer.config.
 _REMAINDER = re.compile(r"(beginning at: ).+", re.DOTALL)
+_HANDSHAKE = re.compile(r"SSL routines.* in state SSL_HANDSHAKE\b")
 
 
 def new_client(kind: Callable[..., Any], settings: dict[str, Any]) -> Any:
@@ -41,12 +42,20 @@ def new_client(kind: Callable[..., Any], settings: dict[str, Any]) -> Any:
     hiding = _Hiding(settings)
     on_error = settings.get("error_cb")
     if on_error is not None:
-        settings = {**settings, "error_cb": lambda error: on_error(hiding.error(error))}
+        settings = {**settings, "error_cb": lambda error: on_error(with_cause(hiding.error(error)))}
     try:
         return kind(settings, logger=_Log(log, hiding))
     except KafkaException as error:
         # Without the cause, whose text a traceback would show.
         raise KafkaException(hiding.error(error.args[0])) from None
+
+
+def with_cause(error: KafkaError) -> KafkaError:
+    """Return the error with the code of its cause: if a TLS handshake fails in its first call, because the broker's
+    answer was there already, librdkafka reports a lost connection."""
+    if error.code() != KafkaError._TRANSPORT or not _HANDSHAKE.search(error.str()):
+        return error
+    return KafkaError(KafkaError._SSL, error.str(), error.fatal(), error.retriable())
 
 
 def answer_of(question: Future[Any], timeout: float | None = None) -> Any:

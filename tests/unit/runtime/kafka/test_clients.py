@@ -2,9 +2,9 @@ import logging
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaException, Producer
+from confluent_kafka import KafkaError, KafkaException, Producer
 
-from log_shipper.runtime.kafka.clients import new_client, refusal
+from log_shipper.runtime.kafka.clients import new_client, refusal, with_cause
 
 MARKER = "hunter2-and-more"
 
@@ -70,3 +70,24 @@ def test_librdkafka_logs_its_connections_if_its_logger_has_the_level(caplog: pyt
     new_client(Producer, {"bootstrap.servers": "127.0.0.1:9"}).poll(0)
     assert logging.getLogger("librdkafka").level == logging.CRITICAL
     assert "initialized" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (
+            "error:0A000086:SSL routines::certificate verify failed (after 20ms in state SSL_HANDSHAKE)",
+            KafkaError._SSL,
+        ),
+        ("Disconnected (after 20ms in state SSL_HANDSHAKE)", KafkaError._TRANSPORT),
+        (
+            "error:0A000412:SSL routines::ssl/tls alert bad certificate:SSL alert number 42 (after 5ms in state "
+            "APIVERSION_QUERY)",
+            KafkaError._TRANSPORT,
+        ),
+    ],
+)
+def test_a_handshake_that_fails_at_once_is_no_lost_connection(text: str, code: int) -> None:
+    error = with_cause(KafkaError(KafkaError._TRANSPORT, f"ssl://broker:9093/bootstrap: {text}"))
+    assert error.code() == code
+    assert text in error.str()

@@ -141,7 +141,7 @@ def _with_keys(states: list[FileState], inputs: Sequence[InputConfig]) -> list[F
             try:
                 with opened(file.path) as fd:
                     unit = padding_unit(config.encoding, config.line_terminator)
-                    content = content_of(fd, config.compression, unit)
+                    content = content_of(fd, config.compression, file.path, unit)
                     name = name_of_file(config, file, partial(part_of, content), content.ends_before)
             except PositionRefused:
                 continue

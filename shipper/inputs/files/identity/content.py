@@ -255,21 +255,21 @@ def part_of(content: Content, offset: int, length: int) -> bytes:
     return os.pread(content.fd, max(min(length, content.size - offset), 0), offset)
 
 
-def content_of(fd: int, compression: str, unit: int = 1) -> Content:
+def content_of(fd: int, compression: str, path: str = "", unit: int = 1) -> Content:
     """Return the content of an open file. `compression`: the input's option: none, gzip or auto; `unit` as in
     padding.py. Raises OSError."""
-    if compression == "gzip" or (compression == "auto" and is_gzip(fd)):
+    if compression == "gzip" or (compression == "auto" and (is_gzip(fd) or _may_become_gzip(fd, path))):
         return Zipped(fd)
     opened = look_of(os.fstat(fd))
     is_measured = unit > 0 and content_size(fd, unit) is not None
-    # Any file is empty at first, whatever its name: gzip may write to another one, and rename the whole file.
+    # Any file is empty at first: gzip may write to a name that does not end with .gz, and rename the whole file.
     may_be_gzip = compression == "auto" and opened[0] < len(MAGIC)
     return Plain(fd, unit if is_measured else 0, opened, may_be_gzip=may_be_gzip)
 
 
-def content_for(config: InputConfig, fd: int) -> Content:
+def content_for(config: InputConfig, fd: int, path: str = "") -> Content:
     """Return the content of an open file of an input. Raises OSError."""
-    return content_of(fd, config.compression, padding_unit(config.encoding, config.line_terminator))
+    return content_of(fd, config.compression, path, padding_unit(config.encoding, config.line_terminator))
 
 
 def content_now(content: Content) -> Content:
@@ -277,6 +277,12 @@ def content_now(content: Content) -> Content:
     opened, and show that it is compressed. Raises OSError."""
     is_packed = isinstance(content, Plain) and content.may_be_gzip and is_gzip(content.fd)
     return Zipped(content.fd) if is_packed else content
+
+
+def _may_become_gzip(fd: int, path: str) -> bool:
+    """Return True if the file may be the start of a gzip file: gzip creates it empty, and all that follows would be
+    sent as text."""
+    return path.endswith(".gz") and MAGIC.startswith(os.pread(fd, len(MAGIC), 0))
 
 
 def fingerprint_now(content: Content, file: RawFile, known: tuple[int, str]) -> tuple[int, str]:

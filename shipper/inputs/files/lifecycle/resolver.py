@@ -253,7 +253,7 @@ class FileResolver:
             self._note_vanished(spec, scanned)  # another file took its path since the listing
             return None
         key = (spec.id, *scanned.inode)
-        content = content_for(spec.config, fd)
+        content = content_for(spec.config, fd, scanned.path)
         name = name_of_file(spec.config, scanned, partial(part_of, content), content.ends_before)
         birth = birth_time(fd)
         if name != "":

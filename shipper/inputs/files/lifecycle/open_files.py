@@ -147,7 +147,7 @@ class OpenFiles:
         named = [running for running in self.running.values() if running.state.key and not running.is_removed]
         for harvester in [running for running in named if _has_moved(running.state, candidates)]:
             if self.was_truncated(harvester):
-                continue  # what was not read of it is lost
+                continue  # its next read counts its unread data as lost
             self.leave(harvester, next_state(FileEvent.RENAMED_BY_PATH))
         entries = [entry for entry in self._entries.closed_entries.values() if entry.key]
         for state in [entry for entry in entries if _has_moved(entry, candidates)]:

@@ -548,4 +548,13 @@ FAILED_ONCE = [
         ],
         "twice",
     ),
+    Program(
+        "a copy is not continued in a later copy of the same file",
+        LINES | {"flush_at_once": True, "resend": True, "present": True},
+        [
+            *[("write", "b.log", (1,)), ("run", (0.001, 0.001, 11, 11, 90)), ("write", "b.log", (4,))],
+            *[("copy", "b.log"), ("gzip", "b.log", 1), ("write", "b.log", (0,)), ("copytruncate", "b.log")],
+        ],
+        "count",
+    ),
 ]

@@ -35,7 +35,10 @@ def successors(harvester: Harvester, previous_path: str, new: list[Harvester]) -
     copies = [file for file in between if _is_copy(file, [harvester, *following[following.index(file) + 1 :]])]
     if copies and any(file.content.compressed for file in (harvester, *between)):
         return None
-    return [file for file in between if file not in copies] + last
+    following = [file for file in between if file not in copies] + last
+    if harvester.content.size and any(_is_copy(harvester, [file]) for file in following):
+        return None  # it is an early copy of that file, in which its last message goes on
+    return following
 
 
 def _is_copy(file: Harvester, others: list[Harvester]) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,7 +20,7 @@ from log_shipper.shipper.event import Batch, Rejection, Topics
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.output.base import Deliveries, SingleDestination
 from log_shipper.shipper.output.encode import Encoder
-from log_shipper.shipper.output.kafka import KafkaContext
+from log_shipper.shipper.output.kafka import KafkaContext, Probe
 from log_shipper.shipper.output.kafka_errors import ErrorReporter
 from log_shipper.shipper.output.kafka_records import RecordMaker, Report
 from log_shipper.shipper.output.place_headers import Headers
@@ -297,10 +297,23 @@ class FakeProducer:
         self._errors.append(KafkaError(KafkaError._ALL_BROKERS_DOWN))
 
 
+class FakeProbe(Probe):
+    """`serving`: whether the cluster could take records, as another client sees it."""
+
+    def __init__(self, *, serving: bool = True) -> None:
+        self.serving = serving
+        self.asked: list[set[str]] = []  # for which topics
+
+    def reach(self, timeout: float) -> bool:
+        return True
+
+    def serves(self, topics: Iterable[str], timeout: float) -> bool:
+        self.asked.append(set(topics))
+        return self.serving
+
+
 def kafka_context(clock: Clock, **others: Any) -> KafkaContext:
     """Return what sends JSON records to the topic `logs`, but for its members that are given."""
     errors, records = ErrorReporter("fake:9092", "logs", clock), RecordMaker(Encoder(2**31))
-    context = KafkaContext(
-        records, lambda batch: Topics("logs"), errors, Backoff(1, 60), Metrics(), clock, lambda _: True
-    )
+    context = KafkaContext(records, lambda batch: Topics("logs"), errors, Backoff(1, 60), Metrics(), clock, FakeProbe())
     return replace(context, **others)

@@ -27,43 +27,57 @@ PARTITIONS_CHECK = 0.05  # seconds until the partitions are checked again
 RENEWAL_PATIENCE = 5.0  # seconds that a renewal of certificates waits for acknowledgements
 UNACKNOWLEDGED_AFTER = 30.0  # seconds, enough to elect a leader or restart a broker
 UNACKNOWLEDGED_CHECK = 5.0  # seconds between checks
+# Seconds without a delivery and without an error after which the client may be stuck. librdkafka reports a request that
+# is not answered after 60 s, and repeats an error after 30.
+STALLED_AFTER = 90.0
+PROBE_TIMEOUT = 2.0  # seconds
+FATAL_ERROR = "after its fatal error"
 
 
 class UnacknowledgedRecords:
     """Finds records for which librdkafka waits without a report, as for a partition without a leader.
 
     Reports their files while others, sent much later, are delivered, or while nothing is delivered and no error says
-    why. A slow network is neither: it delays all, and delivers some.
+    why. A slow network is neither: it delays all, and delivers some. If not even an error is reported any more, the
+    client itself may be stuck: it can lose all its brokers to a metadata response without any (librdkafka issue 5301).
     """
 
     def __init__(self, errors: ErrorReporter, clock: Clock) -> None:
         self._errors = errors
         self._clock = clock
         self._newest = float("-inf")  # send time of the newest delivered batch
-        self._delivered_at = clock.monotonic()  # time of the last delivery
+        self._delivered_at = self._heard_at = clock.monotonic()  # times of the last delivery, and of that or an error
         self._due = 0.0
 
     def delivered(self, flight: Flight) -> None:
         self._newest = max(self._newest, flight.sent)
-        self._delivered_at = self._clock.monotonic()
+        self._delivered_at = self._heard_at = self._clock.monotonic()
 
-    def check(self, lanes: Iterable[Lane]) -> None:
-        """Report the topics of waiting records, if due, unless an error explains why nothing is delivered."""
+    def failed(self) -> None:
+        """Note an error."""
+        self._heard_at = self._clock.monotonic()
+
+    def check(self, lanes: Iterable[Lane]) -> list[Flight]:
+        """Report the topics of waiting records, if due, unless an error explains why nothing is delivered. Return those
+        for which the client may be stuck, once in `STALLED_AFTER`."""
         now = self._clock.monotonic()
         if now < self._due:
-            return
+            return []
         self._due = now + UNACKNOWLEDGED_CHECK
+        waiting = [flight for lane in lanes if (flight := lane.unreported) is not None]
         is_silent = now - self._delivered_at >= UNACKNOWLEDGED_AFTER
-        if is_silent and self._errors.failing:
-            return
-        passed_over = now if is_silent else self._newest
-        paths: dict[str, list[str]] = {}
-        for lane in lanes:
-            flight = next((flight for flight in lane.flights if flight.left), None)
-            if flight is not None and passed_over - flight.sent >= UNACKNOWLEDGED_AFTER:
-                for topic in flight.topics.names:
-                    paths.setdefault(topic, []).append(flight.batch.source.path)
-        self._errors.report_unacknowledged(paths)
+        if not (is_silent and self._errors.failing):
+            passed_over = now if is_silent else self._newest
+            paths: dict[str, list[str]] = {}
+            for flight in waiting:
+                if passed_over - flight.sent >= UNACKNOWLEDGED_AFTER:
+                    for topic in flight.topics.names:
+                        paths.setdefault(topic, []).append(flight.batch.source.path)
+            self._errors.report_unacknowledged(paths)
+        stalled = [flight for flight in waiting if now - max(self._heard_at, flight.sent) >= STALLED_AFTER]
+        if stalled:
+            self._heard_at = now
+        return stalled
 
 
 class AtLeastOnce:
@@ -88,7 +102,7 @@ class AtLeastOnce:
         self._unacknowledged = UnacknowledgedRecords(kafka.errors, kafka.clock)
         self._lanes: dict[str, Lane] = {}
         self._paused_lanes: dict[str, Lane] = {}
-        self._fatal = False
+        self._must_replace = ""  # why the producer must be replaced, as it is logged
         self.in_flight = 0
         self._producer = make_producer(self._on_error)
         # The client puts records of many files into one request. A record that must be refused alone is sent by a
@@ -127,16 +141,25 @@ class AtLeastOnce:
         except KafkaException as fatal:  # raised once by the client, without calling `error_cb`
             self._on_error(fatal.args[0])
         self._use_renewed()
-        if self._fatal:
-            logger.warning("replacing the Kafka producer after its fatal error. Unacknowledged events are sent again")
+        if self._must_replace:
+            logger.warning("replacing the Kafka producer %s. Unacknowledged events are sent again", self._must_replace)
             self._replace_producer()
         if self._paused_lanes:
             self._resend()
-        self._unacknowledged.check(self._lanes.values())
+        self._look_for_stall()
         self._metrics.topics_waiting = self.errors.topics_waiting
 
+    def _look_for_stall(self) -> None:
+        stalled = self._unacknowledged.check(self._lanes.values())
+        topics = {topic for flight in stalled for topic in flight.topics.names}
+        if stalled and self._kafka.probe.serves(topics, PROBE_TIMEOUT):
+            self._must_replace = (
+                f"because it has neither delivered a record nor reported an error for {STALLED_AFTER:.0f} s, although "
+                f"all brokers of {', '.join(sorted(topics)[:3])} respond to another client"
+            )
+
     def reach(self, timeout: float) -> bool:
-        return self._kafka.reach(timeout)
+        return self._kafka.probe.reach(timeout)
 
     def close(self) -> None:
         self._purge(1.0)
@@ -207,7 +230,7 @@ class AtLeastOnce:
     def _failed(self, flight: Flight, index: int, error: KafkaError, message: Message) -> None:
         flight.fail(index, error.code(), error.str())
         self._pause(flight)
-        self._fatal |= is_fatal(error)
+        self._note_error(error)
         self.errors.report_failed_record(
             error, message.topic() or "", has_times=flight.has_times, is_alone=flight.lane.alone
         )
@@ -274,8 +297,13 @@ class AtLeastOnce:
         while lane.waiting and not lane.paused:
             self._start(lane.waiting.popleft())
 
+    def _note_error(self, error: KafkaError) -> None:
+        self._unacknowledged.failed()
+        if is_fatal(error):
+            self._must_replace = FATAL_ERROR
+
     def _on_error(self, error: KafkaError) -> None:
-        self._fatal |= is_fatal(error)
+        self._note_error(error)
         self.errors.report(error.code(), error.str())
 
     def _use_renewed(self) -> None:
@@ -299,5 +327,5 @@ class AtLeastOnce:
             logger.error("%s. Retrying", error)  # for example a certificate during its renewal
             self._renew_by = None  # without a fatal error, the current producer still works
             return
-        self._fatal = False
+        self._must_replace = ""
         self._renew_by = None

@@ -1,11 +1,14 @@
 """The common part of both Kafka outputs, `AtLeastOnce` and `Transactions`."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # public, but imported there without `as`
+    AdminClient,
+    ClusterMetadata,
+)
 
 from log_shipper.runtime.kafka.renewal import never
 from log_shipper.shipper.backoff import Backoff
@@ -39,22 +42,38 @@ class Sending:
 
 
 class Probe:
-    """Checks whether a broker responds, with its own client: a client that has listed all topics no longer reports that
-    one was deleted."""
+    """Asks the cluster with its own client: a client that has listed all topics no longer reports that one was
+    deleted."""
 
     def __init__(self, make_client: Callable[[], AdminClient]) -> None:
         self._make_client = make_client
         self._client: AdminClient | None = None  # until a broker has responded
 
-    def __call__(self, timeout: float) -> bool:
-        """Return True if one responds within `timeout` seconds. Blocks; callable from any thread."""
+    def reach(self, timeout: float) -> bool:
+        """Return True if a broker responds within `timeout` seconds. Blocks; callable from any thread."""
+        return self._list_topics(timeout) is not None
+
+    def serves(self, topics: Iterable[str], timeout: float) -> bool:
+        """Return True if all partitions of these topics have a leader and all their replicas, so that the cluster does
+        not delay a record. Blocks for at most `timeout` seconds."""
+        cluster = self._list_topics(timeout)
+        if cluster is None:
+            return False
+        known = [cluster.topics[topic] for topic in topics if topic in cluster.topics]
+        partitions = [partition for topic in known for partition in topic.partitions.values()]
+        return bool(partitions) and all(
+            partition.leader in cluster.brokers and len(partition.isrs) == len(partition.replicas)
+            for partition in partitions
+        )
+
+    def _list_topics(self, timeout: float) -> ClusterMetadata | None:
         try:
             self._client = self._client or self._make_client()
-            self._client.list_topics(timeout=timeout)
+            cluster = self._client.list_topics(timeout=timeout)
         except (KafkaException, StartError):  # no response, or for example a certificate during its renewal
-            return False
+            return None
         self._client = None
-        return True
+        return cluster
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +86,7 @@ class KafkaContext:
     backoff: Backoff
     metrics: Metrics
     clock: Clock
-    reach: Callable[[float], bool]  # reaches a broker within this many seconds
+    probe: Probe
     are_renewed: Callable[[], bool] = never  # certificates; True once after a renewal
     partitions: Partitions | None = None  # unless the client chooses them by key
 

@@ -74,9 +74,14 @@ class Lane:
         self.retry_at = 0.0
 
     @property
+    def unreported(self) -> Flight | None:
+        """The oldest flight of which reports are outstanding."""
+        return next((flight for flight in self.flights if flight.left), None)
+
+    @property
     def drained(self) -> bool:
         """Return True if no report is outstanding: failed records may be resent without overtaking others."""
-        return not any(flight.left for flight in self.flights)
+        return self.unreported is None
 
     @property
     def idle(self) -> bool:

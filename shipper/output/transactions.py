@@ -125,7 +125,7 @@ class Transactions(SingleDestination):
         return self._had_groups and not had
 
     def reach(self, timeout: float) -> bool:
-        return self._id.has_producer and self._kafka.reach(timeout)
+        return self._id.has_producer and self._kafka.probe.reach(timeout)
 
     def close(self) -> None:
         """End an open transaction: otherwise it would hold up readers of the topic until it times out."""

@@ -30,7 +30,7 @@ def kafka_context(config: KafkaOutputConfig, context: OutputContext) -> KafkaCon
     backoff = Backoff(config.backoff.init, config.backoff.max)
     are_renewed = renewals(config, context.clock, "output.kafka")
     partitions = partitioning.partitions(config, errors, context.clock)
-    reach = Probe(clients(latest(config)).admin)
+    probe = Probe(clients(latest(config)).admin)
     return KafkaContext(
-        records, topics, errors, backoff, context.metrics, context.clock, reach, are_renewed, partitions
+        records, topics, errors, backoff, context.metrics, context.clock, probe, are_renewed, partitions
     )

@@ -49,7 +49,8 @@ def test_a_broker_that_is_stopped_for_20_s_costs_nothing_but_time(
         with stopped(kafka_broker):
             time.sleep(20)
         assert "Events are kept and sent when it works again; nothing is lost" in agent.log
-        agent.await_log("events are delivered again")
+        # A client that has lost its brokers is replaced after 90 s (STALLED_AFTER).
+        agent.await_log("events are delivered again", timeout=150)
 
 
 def test_a_broker_that_is_killed_under_load_loses_no_line_and_no_order(

@@ -7,10 +7,15 @@ from confluent_kafka import KafkaError
 
 from log_shipper.shipper.event import Batch, Topics
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.output.at_least_once import UNACKNOWLEDGED_AFTER, UNACKNOWLEDGED_CHECK, AtLeastOnce
+from log_shipper.shipper.output.at_least_once import (
+    STALLED_AFTER,
+    UNACKNOWLEDGED_AFTER,
+    UNACKNOWLEDGED_CHECK,
+    AtLeastOnce,
+)
 from log_shipper.shipper.output.kafka_errors import ErrorReporter
 from tests.builders import RecordedDeliveries, batch
-from tests.fakes import ManualClock, MemoryKafka, Sent, kafka_context
+from tests.fakes import FakeProbe, ManualClock, MemoryKafka, Sent, kafka_context
 
 STUCK, OTHER = "stuck", "other"  # files
 
@@ -22,7 +27,10 @@ class UnansweredLab:
         self.metrics = Metrics()
         self.topics = Topics("logs")
         self.errors = ErrorReporter("a:9092", "logs", clock)
-        context = kafka_context(clock, topics=lambda batch: self.topics, errors=self.errors, metrics=self.metrics)
+        self.probe = FakeProbe(serving=False)
+        context = kafka_context(
+            clock, topics=lambda batch: self.topics, errors=self.errors, metrics=self.metrics, probe=self.probe
+        )
         self.output = AtLeastOnce(self.kafka.connect, context, RecordedDeliveries())
         self._start = 0
 
@@ -178,3 +186,41 @@ def test_what_is_sent_again_has_its_time_from_the_beginning(
     assert "unacknowledged" not in caplog.text
     lab.pass_time(UNACKNOWLEDGED_AFTER, OTHER)
     assert "unacknowledged" in caplog.text
+
+
+def test_a_client_that_is_stuck_after_an_outage_is_replaced(
+    lab: UnansweredLab, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nothing more is delivered or reported, though the cluster could take it."""
+    lab.probe.serving = True
+    lab.kafka.clients[-1].lose_connection()
+    lab.kafka.clients[-1].paused = True
+    lab.publish(OTHER)
+    lab.pass_time(STALLED_AFTER - UNACKNOWLEDGED_CHECK)
+    assert (len(lab.kafka.clients), lab.output.in_flight) == (1, 1)
+    lab.pass_time(3 * UNACKNOWLEDGED_CHECK)
+    assert (len(lab.kafka.clients), lab.output.in_flight) == (2, 0)
+    assert lab.probe.asked == [{"logs"}]
+    (words,) = [message for message in caplog.messages if "replacing" in message]
+    assert words == (
+        "replacing the Kafka producer because it has neither delivered a record nor reported an error for 90 s, "
+        "although all brokers of logs respond to another client. Unacknowledged events are sent again"
+    )
+
+
+def test_a_client_is_not_replaced_while_the_cluster_has_a_reason_to_wait(lab: UnansweredLab) -> None:
+    """It is asked again at intervals; what the client holds would arrive twice."""
+    lab.publish(STUCK)
+    lab.pass_time(3 * STALLED_AFTER + 4 * UNACKNOWLEDGED_CHECK)
+    assert (len(lab.kafka.clients), lab.probe.asked) == (1, 3 * [{"logs"}])
+
+
+def test_a_client_that_delivers_or_reports_is_not_stuck(lab: UnansweredLab) -> None:
+    lab.probe.serving = True
+    lab.publish(STUCK)
+    lab.pass_time(2 * STALLED_AFTER, OTHER)
+    lab.kafka.clients[-1].paused = True
+    for _ in range(3):
+        lab.pass_time(STALLED_AFTER / 2)
+        lab.kafka.clients[-1].lose_connection()
+    assert (len(lab.kafka.clients), lab.probe.asked) == (1, [])

@@ -60,6 +60,10 @@ class StillLab(Lab):
         self.running.registrar.step()
         self.check()
 
+    def step_without_saving(self, seconds: float = 0.005) -> None:
+        """Step the loop alone, as with a disk that does not respond."""
+        super().step(seconds)
+
     def check(self) -> None:
         self.crawler.files.check()
         self.crawler.scheduler.check(self.crawler.running)

@@ -292,15 +292,3 @@ def test_many_files_that_begin_alike_are_shipped_in_proportion_to_their_number(l
         (lab.logs / f"job-{number}.log").write_text(content)
     lab.calm_down()
     assert len(lab.arrived) == 400 + 200 * len(content.splitlines())
-
-
-def test_suspected_copies_leave_room_for_a_new_file(lab: Lab) -> None:
-    lab.append("app.log", "header\n")
-    lab.start()
-    lab.wait_until(lambda: len(lab.arrived) == 1)
-    for number in range(600):
-        lab.copy("app.log", f"app.log.{number}")
-    lab.append("new.log", "new\n")
-    lab.wait_until(lambda: "new" in lab.messages)
-    lab.calm_down()
-    assert lab.messages.count("header") == 601

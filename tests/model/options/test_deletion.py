@@ -27,15 +27,6 @@ def test_delete_removes_a_file_after_the_grace_period_and_not_before(
     assert any("deleted; all of it was acknowledged" in line for line in caplog.messages)
 
 
-def test_delete_saves_the_position_before_the_file_is_deleted(lab: UserLab) -> None:
-    lab.options = DELETING
-    lab.ship("a.log", "one")
-    lab.wait_until(lambda: not (lab.logs / "a.log").exists(), seconds=60)
-    lab.kill()
-    (state,) = read(lab.data / "registry").values()
-    assert state.position == 4
-
-
 def test_delete_leaves_a_file_that_grew_and_removes_it_after_a_new_grace_period(lab: UserLab) -> None:
     lab.options = DELETING
     lab.ship("a.log", "one")

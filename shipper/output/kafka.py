@@ -68,8 +68,8 @@ class Probe:
 
     def _list_topics(self, timeout: float) -> ClusterMetadata | None:
         try:
-            self._client = self._client or self._make_client()
-            cluster = self._client.list_topics(timeout=timeout)
+            client = self._client = self._client or self._make_client()  # another thread may reset it meanwhile
+            cluster = client.list_topics(timeout=timeout)
         except (KafkaException, StartError):  # no response, or for example a certificate during its renewal
             return None
         self._client = None

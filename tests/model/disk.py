@@ -82,6 +82,11 @@ class Disk:
         packed = path.with_name(f"{path.name}.gz")
         return packed if generation and packed.exists() else path
 
+    def _life_at(self, path: Path) -> Life:
+        life = self.lives.current(path.stat().st_ino)
+        assert life is not None
+        return life
+
     def _append(self, path: Path, content: bytes) -> None:
         if not path.exists() or path.stat().st_size == 0:
             content = self._header + content
@@ -136,8 +141,7 @@ class Disk:
     def rename_over(self, name: str, generation: int, other: str, other_generation: int) -> None:
         path, target = self._path(name, generation), self._path(other, other_generation)
         if path.exists() and target.exists() and not (other_generation == 0 and self._is_fixed(path)):
-            life = self.lives.current(path.stat().st_ino)
-            assert life is not None
+            life = self._life_at(path)
             if name != other:
                 life.renamed = True
                 life.left_row()
@@ -150,8 +154,11 @@ class Disk:
         return path.stat().st_ino in self._copies
 
     def _dated(self, name: str, where: str) -> Path:
-        """Return the next path of a rotated file with date and number before its extension, as Logback gives it."""
+        """Return the next path of a rotated file with date and number before its extension, as Logback gives it. It is
+        outside the row of the log's numbered generations, if there are any."""
         log = Path(name)
+        if any(self._path(name, generation).exists() for generation in range(1, GENERATIONS + 1)):
+            self._life_at(self._path(name)).left_row()
         return self._logs / where / f"{log.stem}-2026-11-21.{next(self._serial)}{log.suffix}"
 
     def rotate_dated(self, name: str, where: str) -> None:
@@ -177,18 +184,17 @@ class Disk:
 
     def _copytruncate(self, name: str, to: Path) -> None:
         path = self._path(name)
-        life = self.lives.current(path.stat().st_ino)
+        life = self._life_at(path)
         inode = self._copy(path, to)
         os.truncate(path, 0)
-        assert life is not None
         self._is_copied(life, seen=not life.renamed)
         self.unseen.cut(life, path.stat().st_ino)
         life.inodes_now.clear()
         self.lives.add_inode(life, inode)
         self._written[path] = new = self.lives.start(name, b"", path.stat().st_ino)
         new.truncated_in_place, new.follows = True, life
-        if to.parent != self._logs and self._lab.input.get("harvester_limit"):
-            self._lose_sight_of_copy(to)  # as in move_inside
+        if to.parent != self._logs and (self._lab.input.get("harvester_limit") or path.stat().st_nlink > 1):
+            self._lose_sight_of_copy(to)  # as in move_inside; or a link shows its original, and not that it was renamed
 
     def _is_copied(self, life: Life, *, seen: bool) -> None:
         """`seen`: True if something about the copy shows the agent whose copy it is."""
@@ -207,19 +213,17 @@ class Disk:
         """Copy a file that is written to afterwards; a slow copytruncate if a truncation follows."""
         path = self._path(name)
         if path.exists():
-            life = self.lives.current(path.stat().st_ino)
+            life = self._life_at(path)
             self._shift(name)
             inode = self._copy(path, self._logs / f"{name}.1")
-            assert life is not None
             twin = self.lives.start(f"{name}.1", bytes(life.content), inode)
             twin.twin, twin.follows = life, life.follows
 
     def truncate(self, name: str) -> None:
         path = self._path(name)
         if path.exists() and not self._is_fixed(path):
-            life = self.lives.current(path.stat().st_ino)
+            life = self._life_at(path)
             os.truncate(path, 0)
-            assert life is not None
             life.inodes_now.clear()
             self._written[path] = new = self.lives.start(name, b"", path.stat().st_ino)
             new.truncated_in_place, new.follows = True, life
@@ -229,8 +233,7 @@ class Disk:
         end or the agent does not see both times."""
         path = self._path(name, generation)
         if path.is_file() and path.stat().st_nlink == 1 and path.stat().st_ino not in self._copies:
-            life = self.lives.current(path.stat().st_ino)
-            assert life is not None
+            life = self._life_at(path)
             os.utime(path)
             life.inodes_now.clear()  # what has to arrive is the new life's, under either id
             twin = self.lives.start(path.name, bytes(life.content), path.stat().st_ino)
@@ -249,14 +252,14 @@ class Disk:
         if path.exists():
             if self._lab.input.get("harvester_limit"):  # its original may wait, and is looked for in its directory
                 self._lose_sight_of_copy(path)
-            path.rename(self._logs / "sub" / f"{path.name}-{next(self._serial)}")
+            # Only with its .gz at the end it still looks rotated there (rotated_names.py).
+            end = ".gz" if path.suffix == ".gz" else ""
+            path.rename(self._logs / "sub" / f"{path.name.removesuffix(end)}-{next(self._serial)}{end}")
 
     def _lose_sight_of_copy(self, path: Path) -> None:
         """If the agent has not seen this copy yet, nothing will show it whose copy it is."""
         if path.stat().st_ino in self.unseen.copies:
-            life = self.lives.current(path.stat().st_ino)
-            assert life is not None
-            life.unknown = True
+            self._life_at(path).unknown = True
 
     def move_outside(self, name: str, generation: int) -> None:
         path = self._path(name, generation)
@@ -334,8 +337,7 @@ class Disk:
     def _pack(self, path: Path, packed: Path) -> None:
         if path.stat().st_nlink > 1 or path.stat().st_ino in self._packed:
             return
-        life = self.lives.current(path.stat().st_ino)
-        assert life is not None
+        life = self._life_at(path)
         packed.write_bytes(gzip.compress(path.read_bytes()))
         os.utime(packed, ns=(path.stat().st_atime_ns, path.stat().st_mtime_ns))  # as gzip does
         inode = self._keep(packed)

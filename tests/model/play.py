@@ -136,6 +136,8 @@ class Player:
         """Raise Wrong unless what links lead to was opened. The agent did not wait for its next scan."""
         self._verdict.take()
         opened = self._lab.opened_by_agent()
+        # Their inodes may be those of other files now, which are opened when these are acknowledged.
+        opened |= {inode for _, _, inode in self._lab.crawler.files.draining}
         for life in self._disk.at_link_ends():
             was_read = life.handed or life.arrived or self._verdict.continued_bytes(life)
             expected = self._program.reading.shippable(bytes(life.content), at_start=True)  # else it may be closed

@@ -165,8 +165,11 @@ class Verdict:
         """Return True if the life may be read from its start after a kill, without the message that continues in it.
 
         One of the files before it that have the rest is gone, so that the agent cannot read that message again; or the
-        message continued in a copy of this file; or nothing could be proven of one of them, so that this is a new file.
+        message continued in a copy of this file; or nothing could be proven of one of them, so that this is a new file;
+        or this file waited for its turn longer than the message was waited for.
         """
+        if self.killed and self._lab.input.get("harvester_limit"):
+            return True
         beyond, before = self._continuations[life]
         if any(other is not life and other.content[:beyond] == life.content[:beyond] for other in self._lives.all):
             return True  # or these are the bytes of another life with the same first bytes

@@ -4,7 +4,7 @@ The measure is the running mean of seconds between two reads with data: one long
 was busy) does not make a file quiet, because switching between polling and watching costs most.
 """
 
-from enum import Enum, auto
+from enum import IntEnum, auto
 
 from log_shipper.registry.pending import SaveTicket
 from log_shipper.shipper.clock import Clock
@@ -16,7 +16,7 @@ GAP_WEIGHT = 0.1
 MAX_GAP = 4  # a pause longer than this many mean gaps counts as this
 
 
-class Turn(Enum):
+class Turn(IntEnum):  # the hash of an Enum is computed in Python, and each step takes several
     IDLE = auto()  # nothing to read until the watcher gives a hint
     UNWATCHED = auto()  # the same, but only a scan shows new data: there is no watch for it
     READY = auto()  # read once in its turn, so that a big file cannot starve others

@@ -30,6 +30,9 @@ class FileWatcher(Protocol):
 
 
 class Scheduler:
+    """The turns of the open files. `paused`: the paused files, the longest paused first; `unwatched`: the idle ones
+    that no event will wake."""
+
     def __init__(self, watcher: FileWatcher, clock: Clock, interval: float, *, one_by_one: bool = False) -> None:
         """Take `interval`, the seconds between two reads of a polled file, half of which is the mean added delay.
         `one_by_one`: a file is read to its end before the next one's turn, so that lines come oldest first; for a
@@ -39,6 +42,8 @@ class Scheduler:
         self._clock = clock
         self._one_by_one = one_by_one
         self._in: dict[Turn, OrderedDict[Harvester, None]] = {turn: OrderedDict() for turn in Turn}
+        self.paused: Collection[Harvester] = self._in[Turn.PAUSED].keys()
+        self.unwatched: Collection[Harvester] = self._in[Turn.UNWATCHED].keys()
         self._ready = self._in[Turn.READY]
         self._polled = self._in[Turn.POLLED]
         self._deadlines: list[
@@ -64,16 +69,6 @@ class Scheduler:
         """Stop reading the file until it is woken: too much of it waits in the pipeline."""
         self._move(harvester, Turn.PAUSED)
         harvester.schedule.timed = NEVER
-
-    @property
-    def paused(self) -> Collection[Harvester]:
-        """The paused files, the longest paused first."""
-        return self._in[Turn.PAUSED].keys()
-
-    @property
-    def unwatched(self) -> Collection[Harvester]:
-        """The idle harvesters that no event will wake."""
-        return self._in[Turn.UNWATCHED].keys()
 
     @property
     def awake(self) -> Iterator[Harvester]:

@@ -137,6 +137,17 @@ def test_a_file_that_takes_a_name_after_a_closed_one_was_deleted_is_shipped_at_o
     lab.wait_until(lambda: lab.messages == ["one", "two"], AT_ONCE)
 
 
+def test_a_closed_file_is_still_known_when_a_copy_of_it_appears(lab: Lab) -> None:
+    lab.ship("app.log", "one")
+    lab.step(CLOSE_INACTIVE + 1)
+    lab.wait_until(lambda: not is_open(lab, "app.log"))
+    lab.copy("app.log", "app.log.1")
+    lab.wait_until(lambda: is_open(lab, "app.log.1"), AT_ONCE)
+    lab.append("app.log", "two\n")
+    lab.wait_until(lambda: "two" in lab.messages, AT_ONCE)
+    assert lab.messages == ["one", "two"]
+
+
 def test_a_copy_that_is_deleted_while_it_waits_is_shipped_at_once(lab: Lab) -> None:
     lab.ship("app.log", "header")
     since = lab.clock.monotonic()

@@ -194,7 +194,7 @@ class Disk:
         self._written[path] = new = self.lives.start(name, b"", path.stat().st_ino)
         new.truncated_in_place, new.follows = True, life
         if to.parent != self._logs and (self._lab.input.get("harvester_limit") or path.stat().st_nlink > 1):
-            self._lose_sight_of_copy(to)  # as in move_inside; or a link shows its original, and not that it was renamed
+            self._lose_sight_of_copy(to)  # as in move_inside; and a hard link hides that the original was renamed
 
     def _is_copied(self, life: Life, *, seen: bool) -> None:
         """`seen`: True if something about the copy shows the agent whose copy it is."""
@@ -252,7 +252,7 @@ class Disk:
         if path.exists():
             if self._lab.input.get("harvester_limit"):  # its original may wait, and is looked for in its directory
                 self._lose_sight_of_copy(path)
-            # Only with its .gz at the end it still looks rotated there (rotated_names.py).
+            # In another directory a .gz looks rotated only if its name still ends in .gz (rotated_names.py).
             end = ".gz" if path.suffix == ".gz" else ""
             path.rename(self._logs / "sub" / f"{path.name.removesuffix(end)}-{next(self._serial)}{end}")
 

@@ -136,7 +136,7 @@ class Player:
         """Raise Wrong unless what links lead to was opened. The agent did not wait for its next scan."""
         self._verdict.take()
         opened = self._lab.opened_by_agent()
-        # Their inodes may be those of other files now, which are opened when these are acknowledged.
+        # A new file that got the inode of a truncated one is opened once the data of that one are acknowledged.
         opened |= {inode for _, _, inode in self._lab.crawler.files.draining}
         for life in self._disk.at_link_ends():
             was_read = life.handed or life.arrived or self._verdict.continued_bytes(life)

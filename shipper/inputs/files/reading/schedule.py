@@ -16,7 +16,7 @@ GAP_WEIGHT = 0.1
 MAX_GAP = 4  # a pause longer than this many mean gaps counts as this
 
 
-class Turn(IntEnum):  # the hash of an Enum is computed in Python, and each step takes several
+class Turn(IntEnum):  # an Enum computes its hash in Python, and each step needs several
     IDLE = auto()  # nothing to read until the watcher gives a hint
     UNWATCHED = auto()  # the same, but only a scan shows new data: there is no watch for it
     READY = auto()  # read once in its turn, so that a big file cannot starve others

@@ -557,4 +557,13 @@ FAILED_ONCE = [
         ],
         "count",
     ),
+    Program(
+        "the oldest generation is the log again, and a copy has its old name",
+        MULTILINE | {"flush_at_once": False, "disk": True, "present": True},
+        [
+            *[("write", "a.log", (0,)), ("rotate", "a.log"), ("write", "a.log", (0,)), ("run", (90,))],
+            *[("rotate", "a.log"), ("write", "a.log", (3,)), ("copytruncate", "a.log")],
+            *[("rename_over", "a.log", 3, "a.log", 0), ("write_much", "a.log", 20)],
+        ],
+    ),
 ]

@@ -15,7 +15,13 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from log_shipper.shipper.inputs.files.discovery.spec import FileKey
-from log_shipper.shipper.inputs.files.identity.rotated_names import generation_of, log_of, name_of, was_rotated_before
+from log_shipper.shipper.inputs.files.identity.rotated_names import (
+    generation_of,
+    is_named_after,
+    log_of,
+    name_of,
+    was_rotated_before,
+)
 from log_shipper.shipper.inputs.files.reading.harvester import Harvester
 from log_shipper.shipper.inputs.files.reading.schedule import Turn
 from log_shipper.shipper.inputs.files.reading.sighting import PathState
@@ -38,12 +44,14 @@ class RotationLinks:
         self, harvester: Harvester, previous_path: str, path: str, *, truncated: FileKey | None = None
     ) -> None:
         """Note that a file was renamed from the path at which it was written: an older generation that is shifted has
-        its successor already. Only messages of several lines can continue in another file. A file whose entry names a
-        successor has no other, even if that one is missing. The copy of a `truncated` file is followed by what is
-        written to that file, not by a file that later appears at its path."""
+        its successor already, and one that becomes the log again has none at its old name. Only messages of several
+        lines can continue in another file. A file whose entry names a successor has no other, even if that one is
+        missing. The copy of a `truncated` file is followed by what is written to that file, not by a file that later
+        appears at its path."""
         is_free = harvester.links.successor is None and harvester.state.continues_in is None
         may_continue = harvester.policy.multiline_timeout is not None
-        if may_continue and is_free and not was_rotated_before(path, previous_path):
+        is_back = name_of(path) != name_of(previous_path) and is_named_after(previous_path, path)
+        if may_continue and is_free and not is_back and not was_rotated_before(path, previous_path):
             self._by_previous_path[harvester.source.input_id, previous_path, truncated] = harvester
 
     def note_left_paths(self, harvester: Harvester) -> None:

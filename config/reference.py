@@ -108,7 +108,8 @@ def _rows(model: Any, above: str, before: str = FIRST_RELEASE) -> Iterator[Row]:
         brought = option.about.get("since", since)
         if not option.section or "doc" in option.about:
             yield f"`{path}`", _type(option.hint), _default(option), _unit(option), brought, _meaning(option, above)
-        if option.kinds is None and option.named_items is None and option.section and not option.about.get("recursive"):
+        is_plain = option.kinds is None and option.named_items is None and not option.about.get("recursive")
+        if option.section and is_plain and "unused" not in option.about:
             yield from _rows(option.section, path + "[]" if option.many else path, brought)
 
 

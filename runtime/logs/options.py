@@ -25,16 +25,17 @@ class LogLinesConfig:
         default_factory=dict,
         metadata={
             "since": "0.3",
-            "doc": "Minimum levels by component: `{source: debug, output: warning}`. `kafka` enables librdkafka's own "
-            "log.",
+            "doc": "Minimum levels by component: `{kafka: debug}` for librdkafka's own log. The shipper also has "
+            "source, reader, processor, pipeline, output, registry, reload and monitor; the sink landing, storage, "
+            "views, maintenance and monitor.",
         },
     )
     selectors: tuple[str, ...] = field(
         default=(),
         metadata={
             "since": "0.3",
-            "doc": "Limits `level: debug` to these components; others log from info on. Names as in `levels`, or "
-            "Filebeat's selectors (harvester, publisher ...); `*` for all.",
+            "doc": "Limits `level: debug` to these components; others log from info on. Names as in `levels`, or, in "
+            "the shipper, Filebeat's selectors (harvester, publisher ...); `*` for all.",
             "split": ",",
         },
     )

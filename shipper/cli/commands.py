@@ -76,7 +76,9 @@ def whole_parser() -> argparse.ArgumentParser:
 
 def _without_options() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
     """Return the parser and the commands' parsers, which have no options yet."""
-    parser = ProgramParser(prog="shipper", description="Ships log files to Kafka.", epilog="Runs without a command.")
+    parser = ProgramParser(
+        prog="shipper", description="Ships log files to Kafka.", epilog="Without a command, `run` is executed."
+    )
     commands = parser.add_subparsers(required=True, metavar="COMMAND", prog=parser.prog, parser_class=CommandParser)
     return parser, {name: commands.add_parser(name, help=text) for name, (text, _) in COMMANDS.items()}
 

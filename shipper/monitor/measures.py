@@ -107,7 +107,11 @@ MEASURES: tuple[Measure | Times, ...] = (
     _counter("harvesters_started", "Files opened.", lambda m: m.harvesters_started),
     _counter("harvesters_closed", "Files closed.", lambda m: m.harvesters_closed),
     _counter("files_truncated", "Files truncated or rewritten while being read.", lambda m: m.files_truncated),
-    _counter("journal_entries_lost", "Unreadable journal entries.", lambda m: m.journal_entries_lost),
+    _counter(
+        "journal_entries_lost",
+        "Journal entries deleted before they were read, unreadable or too large.",
+        lambda m: m.journal_entries_lost,
+    ),
     _counter("journalctl_failures", "Exits and failed starts of journalctl.", lambda m: m.journalctl_failures),
     _counter(
         "files_missed",

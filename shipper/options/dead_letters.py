@@ -25,7 +25,7 @@ class LettersConfig:
         default=100 * 1024**2,
         metadata={
             "doc": "The size at which dead_letter.ndjson in path.data is renamed to dead_letter-TIME.ndjson. The "
-            "shipper never deletes these files.",
+            "shipper deletes letters only after they were resent.",
             "min": 1024,
         },
     )

@@ -61,9 +61,9 @@ class SinkMetrics:
         self.silent.set_function(self.silent_for)
         self.stalled = gauge("stalled_seconds", "Time since a step of the start, a task or a micro-batch finished.")
         self.stalled.set_function(self.stalled_for)
-        self.landed_offset = gauge("landed_offset", "Next offset to land.", PARTITION)
-        self.end_offset = gauge("end_offset", "End of the partition when the last micro-batch was planned.", PARTITION)
-        self.lag = gauge("lag_offsets", "Offsets between landed_offset and end_offset.", PARTITION)
+        self.landed_offset = gauge("landed_offset", "Next offset to land, by topic and partition.", PARTITION)
+        self.end_offset = gauge("end_offset", "Its end when the last micro-batch had landed.", PARTITION)
+        self.lag = gauge("lag_offsets", "Offsets between these two, by topic and partition.", PARTITION)
         self.lag_seconds = gauge("lag_seconds", "Maximum wait of records to land; NaN while unknown.")
         self.delay = gauge("landing_delay_seconds", "Age of the last micro-batch's oldest record at landing.")
         self.cpu = counter("cpu_seconds", "CPU time of the sink, Java, and Spark's Python processes.")
@@ -73,11 +73,11 @@ class SinkMetrics:
             "group_commit_failures", "Failed offset commits to the group; rows still land."
         )
         self.maintenance_rounds = _maintenance_rounds(registry)
-        self.view_up = gauge("view_up", "1 if the view runs, 0 after a failure.", VIEW)
-        self.view_late_rows = gauge("view_late_rows", "Rows dropped behind the watermark, since the start.", VIEW)
-        self.view_state_rows = gauge("view_state_rows", "Groups and rows in the state of the view's query.", VIEW)
-        self.view_seconds = gauge("view_batch_seconds", "Duration of the view's last micro-batch.", VIEW)
-        self.view_failures = counter("view_failures", "Failures of the view, including failed restarts.", VIEW)
+        self.view_up = gauge("view_up", "By view: 1 if it runs, 0 after a failure.", VIEW)
+        self.view_late_rows = gauge("view_late_rows", "By view: late rows dropped since the start.", VIEW)
+        self.view_state_rows = gauge("view_state_rows", "By view: groups and rows in the state of its query.", VIEW)
+        self.view_seconds = gauge("view_batch_seconds", "By view: duration of its last micro-batch.", VIEW)
+        self.view_failures = counter("view_failures", "By view: failures, including failed restarts.", VIEW)
 
     def landed(self, landed: BatchResult) -> None:
         """Record a landed batch."""
@@ -159,9 +159,8 @@ def _batch_seconds(registry: CollectorRegistry) -> Histogram:
 
 
 def _stage_seconds(registry: CollectorRegistry) -> Summary:
-    summary = Summary(
-        "spark_sink_batch_stage_seconds", "Duration of each stage of a micro-batch.", STAGE, registry=registry
-    )
+    text = f"Duration of a micro-batch's stages, by stage: {', '.join(STAGES)}."
+    summary = Summary("spark_sink_batch_stage_seconds", text, STAGE, registry=registry)
     for stage in STAGES:  # so that each series exists before the first batch
         summary.labels(stage)
     return summary

@@ -100,7 +100,12 @@ class RebalanceConfig:
     )
     timeout: Duration = field(
         default=60.0,
-        metadata={"doc": "How long the group waits for a member that stops sending heartbeats.", "min": 2, "max": 1800},
+        metadata={
+            "doc": "How long a member may take to rejoin in a rebalance. The group waits as long, but at most 45s, for "
+            "one that stops sending heartbeats.",
+            "min": 2,
+            "max": 1800,
+        },
     )
     max_retries: int | None = field(
         default=None,

@@ -30,6 +30,7 @@ class SinkTables:
     config: SinkConfig
     note: Callable[[str], None]
     _logs: dict[str, CommitLog] = field(default_factory=dict)  # by path
+    _partitions: dict[str, str] = field(default_factory=dict)  # partition column by path, "" without one
 
     @property
     def dead_letter(self) -> Table:
@@ -74,12 +75,23 @@ class SinkTables:
     def log(self, path: str) -> CommitLog:
         """Return the log of the table; its first use in a run creates the table, or adds missing columns."""
         if path not in self._logs:
-            layout = self._layout(path)
-            log = self._logs[path] = creation.prepare(self.location(path), layout)
-            partitioned = log.table.metadata().partition_columns
-            if partitioned != ([layout.partition_by] if layout.partition_by else []):
-                self._check_partitions(path, partitioned)
+            log = self._logs[path] = creation.prepare(self.location(path), self._layout(path))
+            self.note_partitions(path, log.table.metadata().partition_columns)
         return self._logs[path]
+
+    def note_partitions(self, path: str, partitioned: list[str]) -> None:
+        """Note the partition columns of an existing table, before tasks write its files. Raises Refused if the sink
+        does not support them."""
+        if partitioned not in ([], ["date"]):
+            raise Refused(
+                f"the table {path} is partitioned by {', '.join(partitioned)}: the sink supports only tables "
+                "partitioned by date, or unpartitioned ones. Let it create a table at another path"
+            )
+        column = "".join(partitioned)
+        if column != self._partitions.get(path, self._layout(path).partition_by):
+            stays = f"partitioned by {column}" if column else "not partitioned"
+            self.note(f"the table {path} remains {stays}: table.partition_by applies to new tables only")
+        self._partitions[path] = column
 
     def written(self) -> dict[str, CommitLog]:
         """Return the logs of all tables that this run has opened, except the marks, by path."""
@@ -88,12 +100,7 @@ class SinkTables:
     def files(self) -> TableFiles:
         """Return what the tasks need to know about the tables."""
         lines, bad = self._layout(""), self._layout(self.config.dead_letter_path)
-        others = {
-            path: next(iter(log.table.metadata().partition_columns), "")
-            for path, log in self._logs.items()
-            if path not in (self.config.state_path, self.config.dead_letter_path)
-        }
-        partitions = {path: column for path, column in others.items() if column != lines.partition_by}
+        partitions = {path: column for path, column in self._partitions.items() if column != lines.partition_by}
         bad_path, options = self.config.dead_letter_path, self.config.storage_options
         return TableFiles(_file_layout(lines), bad_path, _file_layout(bad), partitions, options)
 
@@ -112,8 +119,16 @@ class SinkTables:
 
     def commit(self, staged: Staged, name: CommitName, turn: int | None = None) -> int:
         """Commit the rows, and return the table's new version. Raises Refused if the table already has this batch or
-        turn, or a later one."""
-        return self.log(staged.path).append(staged.files, None if isinstance(name, Unnamed) else name, turn)
+        turn, or a later one; SinkError if the files are not partitioned like the table: their rows would have no
+        date."""
+        log = self.log(staged.path)
+        partitioned = log.table.metadata().partition_columns
+        if any(list(file.partition) != partitioned for file in staged.files):
+            raise SinkError(
+                f"cannot commit to the table {staged.path}: its new files are not partitioned as it is (by "
+                f"{', '.join(partitioned) or 'nothing'}). Start the command again, which reads its partitioning again"
+            )
+        return log.append(staged.files, None if isinstance(name, Unnamed) else name, turn)
 
     def newest(self, path: str) -> TableSnapshot:
         """Return the newest version of a table that this process writes to. Raises like `CommitLog.refresh`."""
@@ -134,15 +149,6 @@ class SinkTables:
             comment = "Kafka records that are not lines, unchanged"
             return Layout(BAD_RECORDS, comment, statistics=DEAD_LETTER_STATISTICS, retain=retain)
         return of_lines(self.config)
-
-    def _check_partitions(self, path: str, partitioned: list[str]) -> None:
-        if partitioned not in ([], ["date"]):
-            raise Refused(
-                f"the table {path} is partitioned by {', '.join(partitioned)}: the sink supports only tables "
-                "partitioned by date, or unpartitioned ones. Let it create a table at another path"
-            )
-        stays = "partitioned by date" if partitioned else "not partitioned"
-        self.note(f"the table {path} remains {stays}: table.partition_by applies to new tables only")
 
 
 def _file_layout(layout: Layout) -> FileLayout:

@@ -260,6 +260,8 @@ def open_writer(
     known = marks.load(tables.marks.snapshot(), clock() - config.dedupe.forget_after)
     for table in tables.all(known):
         mend_table(table.path, log)
+        if (snapshot := table.snapshot()).exists:
+            tables.note_partitions(table.path, snapshot.partition_columns)
     return BatchWriter(tables, range_tasks(tasks, tables, new_reader), known, OrphanedRows(), clock=clock)
 
 

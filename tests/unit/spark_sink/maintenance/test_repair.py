@@ -6,8 +6,10 @@ import re
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 import pytest
+from deltalake import write_deltalake
 
 from log_shipper.spark_sink import logs
 from log_shipper.spark_sink.errors import Refused
@@ -15,7 +17,7 @@ from log_shipper.spark_sink.landing.startup import open_writer
 from log_shipper.spark_sink.landing.tasks import LocalTasks
 from log_shipper.spark_sink.maintenance.repair_dead_letter import DeadLetterRepair
 from log_shipper.spark_sink.options.tables import ColumnConfig, TableConfig
-from tests.unit.spark_sink.landing.landing_lab import Killed, LandingLab, MortalWriter, OpenStand
+from tests.unit.spark_sink.landing.landing_lab import NOON, Killed, LandingLab, MortalWriter, OpenStand
 
 BEFORE = datetime(2025, 1, 1, tzinfo=UTC)
 LEVEL = ColumnConfig(name="level", path="level", type="int", required=True)
@@ -166,6 +168,35 @@ def test_with_a_template_each_line_goes_to_its_table(tmp_path: Path) -> None:
     repair(lab)
     assert [lab.lines(f"{tmp_path}/lines/{topic}") for topic in ("logs", "audit")] == [[("f", 0)], [("f", 0)]]
     assert lab.reasons() == {}
+
+
+@pytest.mark.parametrize("created", ["date", "none"])
+@pytest.mark.parametrize("path", ["lines", "lake/%{[topic]}"])
+def test_the_repaired_rows_have_the_partitioning_of_the_table_not_that_of_a_new_one(
+    tmp_path: Path, path: str, created: Literal["date", "none"]
+) -> None:
+    table = TableConfig(path=f"{tmp_path}/{path}", partition_by=created)
+    lab = LandingLab(tmp_path, columns=(LEVEL,), table=table)
+    lab.send_lines(0, level=1)
+    lab.send_lines(10, level="warn")
+    lab.start()
+    lab.land()
+    not_required(lab)
+    lab.config = replace(lab.config, table=replace(table, partition_by="none" if created == "date" else "date"))
+    with pytest.raises(Killed):
+        repair(lab, dies="after rows")
+    repair(lab)
+    rows = lab.rows(f"{tmp_path}/{path}".replace("%{[topic]}", "logs"))
+    assert [(row.offset, row.date) for row in rows] == [(0, NOON.date()), (10, NOON.date())]
+    assert lab.reasons() == {}
+
+
+def test_a_dry_run_refuses_a_table_with_a_partitioning_that_the_sink_does_not_support(lab: LandingLab) -> None:
+    not_required(lab)
+    rows = lab.delta().to_pyarrow_table()
+    write_deltalake(lab.config.table.path, rows, mode="overwrite", schema_mode="overwrite", partition_by=["host"])
+    with pytest.raises(Refused, match=r"partitioned by host: the sink supports only"):
+        repair(lab, dry_run=True)
 
 
 def test_before_the_first_run_there_is_nothing_to_repair(tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ from uuid import uuid4
 import pyarrow as pa
 from pyarrow import compute, fs, parquet
 
+from log_shipper.runtime.disk import make_directory
+from log_shipper.runtime.disk_errors import Misplaced
 from log_shipper.spark_sink.errors import translate
 from log_shipper.spark_sink.storage.file_statistics import statistics
 from log_shipper.spark_sink.storage.locations import Location
@@ -103,10 +105,12 @@ class DataFileWriter:
     def _writing(self) -> Iterator[None]:
         try:
             yield
-        except OSError as error:
+        except (OSError, Misplaced) as error:
             raise translate(str(error), f"cannot write to {self._location.path}") from error
 
     def _new_file(self, day: date | None) -> "PartFile":
+        if (table := self._location.directory) is not None:
+            make_directory(table)  # durable: the first files of a template's table come before its log
         column, text = self._layout.partition, None if day is None else day.isoformat()
         if not column:
             return PartFile(self._store, self._layout)

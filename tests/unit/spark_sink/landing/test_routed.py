@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from log_shipper.spark_sink.errors import Refused
+from log_shipper.spark_sink.errors import Refused, SinkError
 from log_shipper.spark_sink.options.tables import TableConfig
-from tests.unit.spark_sink.landing.landing_lab import Killed, LandingLab
+from tests.unit.spark_sink.landing.landing_lab import NOON, Killed, LandingLab
 
 
 @pytest.fixture
@@ -32,6 +32,14 @@ def test_each_topic_has_its_table_and_one_file_may_be_in_both(routed: LandingLab
     assert routed.land().repeats == 1
     assert routed.lines(path(routed, "a")) == [("f", 0), ("f", 10), ("f", 20)]
     assert routed.lines(path(routed, "b")) == [("f", 0), ("f", 10)]
+
+
+def test_the_tables_of_a_template_need_not_be_partitioned(routed: LandingLab) -> None:
+    routed.config = replace(routed.config, table=replace(routed.config.table, partition_by="none"))
+    routed.start()
+    routed.send_lines(0, topic="a")
+    assert routed.land().rows == 1
+    assert [row.date for row in routed.rows(path(routed, "a"))] == [NOON.date()]
 
 
 def test_a_batch_that_is_killed_between_two_tables_lands_once_in_each(routed: LandingLab) -> None:
@@ -79,6 +87,22 @@ def test_bad_records_alone_do_not_show_where_the_tables_of_a_template_end(routed
     routed.config = replace(routed.config, start="table")
     with pytest.raises(Refused, match="it has the only list of the tables"):
         routed.start()
+
+
+def test_files_that_are_not_partitioned_like_their_table_are_not_committed(routed: LandingLab) -> None:
+    """Only the marks name the tables of a template: without them, the first batch finds the table."""
+    routed.start()
+    routed.send_lines(0, topic="a")
+    routed.land()
+    routed.delta(path(routed, "a")).delete()
+    lose(routed)
+    routed.config = replace(routed.config, table=replace(routed.config.table, partition_by="none"))
+    routed.start()
+    with pytest.raises(SinkError, match=r"lake/a: its new files are not partitioned as it is \(by date\)"):
+        routed.land()
+    routed.start()
+    routed.land()
+    assert [row.date for row in routed.rows(path(routed, "a"))] == [NOON.date()]
 
 
 def lose(lab: LandingLab) -> None:

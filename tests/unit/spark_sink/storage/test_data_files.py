@@ -10,6 +10,7 @@ from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.storage.data_files import ROW_GROUP, ROW_GROUP_BYTES, DataFile, DataFileWriter, FileLayout
 from log_shipper.spark_sink.storage.locations import Location
 from tests.full_disk import no_larger_files_than
+from tests.unit.spark_sink.landing.test_power_cut import listening
 from tests.unit.spark_sink.storage.commit_lab import DAY, SCHEMA, STATISTICS, lines
 
 LAYOUT = FileLayout(SCHEMA, "date", STATISTICS, ("message",))
@@ -63,6 +64,18 @@ def test_a_table_without_partitions_has_one_file_in_its_directory(location: Loca
     assert "/" not in file.path
     assert (file.rows, file.partition) == (2, {})
     assert json.loads(file.statistics)["minValues"] == {"date": "2026-11-21", "offset": 1}
+
+
+def test_the_directory_of_a_new_table_survives_a_power_cut(tmp_path: Path) -> None:
+    with listening() as synced:
+        write(Location(f"{tmp_path}/lake/a"), lines(1))
+    assert {tmp_path, tmp_path / "lake"} <= synced.paths
+
+
+def test_a_file_in_place_of_a_table_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "a").touch()
+    with pytest.raises(SinkError, match=r"cannot write to .*/a: .*/a is a file, but must be a directory"):
+        write(Location(f"{tmp_path}/a"), lines(1))
 
 
 def test_times_are_as_delta_demands(location: Location) -> None:

@@ -39,7 +39,7 @@ class TransactionalKafka:
     transactions: list[list[Written]] = field(default_factory=list)
     aborted: int = 0
     refuses: Callable[[list[Written]], int | None] = lambda request: None
-    failing: dict[str, deque[KafkaException]] = field(default_factory=dict)
+    failing: dict[str, deque[Exception]] = field(default_factory=dict)
     lost_answers: bool = False
     refused: dict[str, KafkaError] = field(default_factory=dict)
     answer_after: float = 0.0  # real seconds that a look-up of topics takes
@@ -47,12 +47,15 @@ class TransactionalKafka:
     offsets: list[tuple[list[Any], object]] = field(default_factory=list)  # of groups, in the order of their sending
 
     def connect(self, on_error: Callable[[KafkaError], None]) -> FakeTransactionalProducer:
+        planned = self.next_failure("connect")
+        if planned is not None:
+            raise planned
         return FakeTransactionalProducer(self)
 
-    def fail(self, call: str, *failures: KafkaException) -> None:
+    def fail(self, call: str, *failures: Exception) -> None:
         self.failing.setdefault(call, deque()).extend(failures)
 
-    def next_failure(self, call: str) -> KafkaException | None:
+    def next_failure(self, call: str) -> Exception | None:
         planned = self.failing.get(call)
         return planned.popleft() if planned else None
 

@@ -32,6 +32,7 @@ UNACKNOWLEDGED_CHECK = 5.0  # seconds between checks
 STALLED_AFTER = 90.0
 PROBE_TIMEOUT = 2.0  # seconds
 FATAL_ERROR = "after its fatal error"
+RENEWED = "after a renewal of certificates"
 
 
 class UnacknowledgedRecords:
@@ -103,6 +104,8 @@ class AtLeastOnce:
         self._lanes: dict[str, Lane] = {}
         self._paused_lanes: dict[str, Lane] = {}
         self._must_replace = ""  # why the producer must be replaced, as it is logged
+        self._failed_replacements = 0  # in a row
+        self._replace_at = 0.0
         self.in_flight = 0
         self._producer = make_producer(self._on_error)
         # The client puts records of many files into one request. A record that must be refused alone is sent by a
@@ -141,7 +144,7 @@ class AtLeastOnce:
         except KafkaException as fatal:  # raised once by the client, without calling `error_cb`
             self._on_error(fatal.args[0])
         self._use_renewed()
-        if self._must_replace:
+        if self._must_replace and self._clock.monotonic() >= self._replace_at:
             logger.warning("replacing the Kafka producer %s. Unacknowledged events are sent again", self._must_replace)
             self._replace_producer()
         if self._paused_lanes:
@@ -319,13 +322,17 @@ class AtLeastOnce:
         """Replace the producer. Purging fails all outstanding records, which pauses their lanes; they resume with the
         new producer."""
         try:
-            if not self._purge(5.0):
-                return  # a missing report would pause its lane forever: the next poll retries
-            self._single = None
-            self._producer = self._make_producer(self._on_error)
-        except StartError as error:
-            logger.error("%s. Retrying", error)  # for example a certificate during its renewal
+            producer = self._make_producer(self._on_error)
+        except StartError as error:  # for example a certificate during its renewal
+            self._must_replace = self._must_replace or RENEWED
             self._renew_by = None  # without a fatal error, the current producer still works
+            self._failed_replacements += 1
+            delay = self._kafka.backoff.delay(self._failed_replacements)
+            self._replace_at = self._clock.monotonic() + delay
+            logger.error("%s. Retrying in %.0f s", error, delay)
             return
-        self._must_replace = ""
-        self._renew_by = None
+        if not self._purge(5.0):
+            return  # a missing report would pause its lane forever: the next poll retries
+        self._producer, self._single = producer, None
+        self._must_replace, self._renew_by = "", None
+        self._failed_replacements, self._replace_at = 0, 0.0

@@ -39,7 +39,8 @@ MakeProducer = Callable[[Callable[[KafkaError], None]], TransactionalProducer]
 
 
 class TransactionalId:
-    """Creates the producers of an id. Methods block, and raise KafkaException."""
+    """Creates the producers of an id. Methods block, and raise KafkaException, and StartError if no client can be
+    created."""
 
     def __init__(
         self, make_producer: MakeProducer, store: PositionStore, owner: Owner, patience: Backoff = OFFSETS_PATIENCE

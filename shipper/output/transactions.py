@@ -26,6 +26,7 @@ from functools import partial
 
 from confluent_kafka import KafkaError, KafkaException, Message
 
+from log_shipper.shipper.errors import Fenced, StartError
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.output.background import Background
 from log_shipper.shipper.output.base import PreparesPositions, SingleDestination, TransactionDeliveries
@@ -177,6 +178,10 @@ class Transactions(SingleDestination):
             background.check()
         except KafkaException as exception:
             self._call_failed(exception.args[0])
+        except Fenced:
+            raise
+        except StartError as error:  # no client can be created, for example during a renewal of certificates
+            self._call_failed(KafkaError(KafkaError._FAIL, str(error)))
         else:
             self._then()
 

@@ -247,27 +247,32 @@ def test_a_neighbour_in_the_request_does_not_have_a_good_record_rejected(lab: At
     assert [text for text, _ in lab.rejected] == ["poison"]
 
 
-def test_a_record_waits_while_no_client_can_be_made_that_sends_it_alone(
-    lab: AtLeastOnceLab, clock: ManualClock
-) -> None:
-    connect = lab.kafka.connect
-    tries: list[float] = []
+class Renewing(MemoryKafka):
+    """A cluster for which no client can be created at the attempts `failing`; `attempts` has their times."""
 
-    def make(on_error: Callable[[KafkaError], None]) -> FakeProducer:
-        tries.append(clock.monotonic())
-        if len(tries) in (2, 3):  # the first is the client of all records
+    def __init__(self, clock: ManualClock, *failing: int) -> None:
+        super().__init__()
+        self._clock = clock
+        self._failing = failing
+        self.attempts: list[float] = []
+
+    def connect(self, on_error: Callable[[KafkaError], None]) -> FakeProducer:
+        self.attempts.append(self._clock.monotonic())
+        if len(self.attempts) in self._failing:
             raise StartError("the certificate is missing")
-        return connect(on_error)
+        return super().connect(on_error)
 
-    lab.kafka.connect = make  # type: ignore[method-assign]  # the certificate is missing at times
-    lab = AtLeastOnceLab(clock, lab.kafka)
-    lab.kafka.verdict = refuse_texts(KafkaError.INVALID_RECORD, "poison")
+
+def test_a_record_waits_while_no_client_can_be_made_that_sends_it_alone(clock: ManualClock) -> None:
+    kafka = Renewing(clock, 2, 3)  # the first is the client of all records
+    lab = AtLeastOnceLab(clock, kafka)
+    kafka.verdict = refuse_texts(KafkaError.INVALID_RECORD, "poison")
     lab.publish("poison", "b")
     for _ in range(100):
         lab.poll()
         clock.advance(0.1)
     assert (lab.landed, [text for text, _ in lab.rejected]) == (["b"], ["poison"])
-    assert [round(after - before, 1) for before, after in itertools.pairwise(tries[1:])] == [1.0, 2.0]
+    assert [round(after - before, 1) for before, after in itertools.pairwise(kafka.attempts[1:])] == [1.0, 2.0]
 
 
 def test_a_record_that_the_client_itself_refuses_is_rejected(lab: AtLeastOnceLab) -> None:
@@ -302,6 +307,21 @@ def test_a_producer_that_failed_for_good_is_replaced_and_nothing_is_lost(
         clock.advance(10)
     assert len(lab.kafka.clients) == 2
     assert lab.landed == ["a", "b", "c"]
+
+
+def test_a_failed_producer_that_cannot_be_replaced_now_is_replaced_after_a_growing_delay(
+    clock: ManualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    kafka = Renewing(clock, 2, 3)
+    lab = AtLeastOnceLab(clock, kafka)
+    lab.publish("a")
+    lab.client.fail_for_good()
+    for _ in range(50):
+        lab.poll()
+        clock.advance(0.1)
+    assert lab.landed == ["a"]
+    assert [round(after - before, 1) for before, after in itertools.pairwise(kafka.attempts[1:])] == [1.0, 2.0]
+    assert "the certificate is missing. Retrying in 2 s" in caplog.text
 
 
 def test_a_producer_is_not_replaced_before_its_last_report(lab: AtLeastOnceLab, clock: ManualClock) -> None:
@@ -385,6 +405,21 @@ def test_what_the_old_certificate_cannot_deliver_is_sent_with_the_renewed_one(
         clock.advance(10)
     assert len(lab.kafka.clients) == 2
     assert lab.landed == ["a", "b"]
+
+
+def test_a_renewal_for_which_no_producer_can_be_created_is_retried_and_the_old_one_works_meanwhile(
+    clock: ManualClock, renewals: Renewals
+) -> None:
+    kafka = Renewing(clock, 2)
+    lab = AtLeastOnceLab(clock, kafka, are_renewed=renewals.are_renewed)
+    renewals.come()
+    lab.poll()
+    lab.publish("a")
+    lab.poll()
+    assert (lab.landed, len(kafka.clients)) == (["a"], 1)
+    clock.advance(1.0)
+    lab.poll()
+    assert len(kafka.clients) == 2
 
 
 def test_an_error_that_belongs_to_no_record_is_logged(lab: AtLeastOnceLab, caplog: pytest.LogCaptureFixture) -> None:

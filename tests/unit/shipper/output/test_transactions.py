@@ -11,7 +11,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from log_shipper.shipper.backoff import Backoff
-from log_shipper.shipper.errors import Fenced
+from log_shipper.shipper.errors import Fenced, StartError
 from log_shipper.shipper.event import Batch, Topics
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.output.partitions import InGroups, Partitions
@@ -204,6 +204,19 @@ def test_a_producer_that_failed_before_the_commit_is_replaced(lab: TransactionsL
     lab.publish("a")
     lab.drain()
     assert lab.landed == ["a"]
+
+
+def test_a_producer_that_cannot_be_created_now_is_created_later(
+    lab: TransactionsLab, caplog: pytest.LogCaptureFixture
+) -> None:
+    lab.kafka.fail("begin_transaction", failure(KafkaError._FATAL, fatal=True))
+    lab.kafka.fail("connect", *[StartError("the keytab cannot be read")] * 2)
+    lab.publish("a")
+    began = lab.clock.monotonic()
+    lab.drain()
+    assert (lab.landed, lab.deliveries.texts) == (["a"], ["a"])
+    assert "the keytab cannot be read" in caplog.text
+    assert lab.clock.monotonic() - began >= 3.0, "it waits for 1 s, and for 2 s"
 
 
 def test_a_second_shipper_fences_the_first_which_names_it(lab: TransactionsLab) -> None:

@@ -15,7 +15,7 @@ def figures_of(writer: SegmentWriter, backlog: Backlog) -> DiskQueueFigures:
         segments=len(writer.store.segments),
         waiting_events=backlog.events,
         waiting_bytes=backlog.bytes,
-        events_written=writer.counts.events_written,
+        events_written=writer.events_written,
         events_read=backlog.events_read,
         events_lost=backlog.lost.events,
         problem=writer.problem,

@@ -53,11 +53,11 @@ class WatermarkLevels:
     def level(self, space: Space, margin: float = 0.0) -> int:
         """Return the highest watermark reached; `margin`: a share of the size that counts as used."""
         free = space.free - margin * space.size
-        reached = [free < _least_free(mark, space) for mark in (self.low, self.high, self.flood)]
+        reached = [free < _min_free(mark, space) for mark in (self.low, self.high, self.flood)]
         return 3 - reached[::-1].index(True) if True in reached else OK
 
 
-def _least_free(mark: float, space: Space) -> float:
+def _min_free(mark: float, space: Space) -> float:
     return -mark if mark < 0 else (1 - mark) * space.size
 
 
@@ -117,8 +117,9 @@ def _report(path: Path, level: int, before: int, space: Space) -> None:
         return
     logger.log(
         logging.WARNING if level > before else logging.INFO,
-        "the file system of %s reached the %s watermark: %.1f %% used, %d MiB free; %s",
+        "the file system of %s %s the %s watermark: %.1f %% used, %d MiB free; %s",
         path,
+        "reached" if level > before else "is back at",
         NAMES[level],
         used,
         space.free >> 20,

@@ -31,14 +31,6 @@ RETRIES = Backoff(1.0, 30.0)
 CHECK_EVERY = 10.0  # seconds between checks of the disk while there is nothing to write
 
 
-@dataclass(slots=True)
-class WriterCounts:
-    """Counts since the start; written by the writer's thread."""
-
-    events_written: int = 0
-    failures: int = 0
-
-
 @dataclass(frozen=True, slots=True)
 class WriterOptions:
     """`max_size`: maximum bytes of all segments; 0: no limit. `watermarks` are checked before each write, and every
@@ -58,8 +50,8 @@ class SegmentWriter:
     """`submit` and `remove_before` never block on the disk. `written` has the entries on disk, for the loop to collect;
     `on_written` is called on the thread afterwards.
 
-    `problem`: why writing fails now; empty while it works. `is_full`: True while it has its maximum size, which is not
-    a fault.
+    `problem`: why writing or removing fails now; empty while it works. `is_full`: True while it has its maximum size,
+    which is not a fault. `events_written`: since the start.
     """
 
     def __init__(
@@ -70,7 +62,7 @@ class SegmentWriter:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.store = store
-        self.counts = WriterCounts()
+        self.events_written = 0
         self.written: deque[QueuedBatch] = deque()
         self.problem = ""
         self.is_full = False
@@ -85,7 +77,7 @@ class SegmentWriter:
         self._changed = threading.Condition()  # guards what follows
         self._pending: deque[QueuedBatch] = deque()
         self._remove_before = (0, False)
-        self._is_writing = False
+        self._group: list[QueuedBatch] = []  # being written
         self._is_closing = False
         self._attempts = 0
         self._retry_at = 0.0
@@ -98,7 +90,7 @@ class SegmentWriter:
     def idle(self) -> bool:
         """Return True if nothing waits to be written."""
         with self._changed:  # otherwise a group that the writer is taking or returning might be in neither
-            return not self._pending and not self._is_writing
+            return not self._pending and not self._group
 
     def submit(self, entries: Iterable[QueuedBatch]) -> None:
         """Queue batches for writing, in the order of the calls."""
@@ -133,9 +125,10 @@ class SegmentWriter:
 
     @property
     def unwritten(self) -> list[QueuedBatch]:
-        """Return the batches that wait to be written and are not delivered."""
+        """Return the batches that are neither on disk nor delivered."""
         with self._changed:
-            return [entry for entry in self._pending if not entry.is_delivered]
+            entries = (*self._group, *self._pending)
+        return [entry for entry in entries if entry.place is None and not entry.is_delivered]
 
     def _run(self) -> None:
         try:
@@ -163,18 +156,19 @@ class SegmentWriter:
         may_grow = self.watermarks is None or self.watermarks.may_grow()
         with self._changed:
             (sequence, last), self._remove_before = self._remove_before, (0, False)
-            group = self._next_group()
-            self._is_writing = bool(group)
+            self._group = group = self._next_group()
         try:
             if sequence:
                 self.store.remove_before(sequence, last=last)
             rest = self._write(group, may_grow=may_grow)
+            if sequence or len(rest) < len(group):
+                self._recovered()
         except (OSError, Misplaced) as error:
             self._failed(error)
             rest = group
         with self._changed:
             self._pending.extendleft(reversed(rest))
-            self._is_writing = False
+            self._group = []
             if rest:
                 self._attempts += 1
                 self._retry_at = self._clock() + self._options.backoff.delay(self._attempts)
@@ -209,7 +203,7 @@ class SegmentWriter:
         if payloads:
             for entry, place in zip(entries, self.store.write(payloads), strict=True):
                 entry.place = place
-            self._count(payloads)
+            self.events_written += sum(payload.events for payload in payloads)
             self.written.extend(entries)
         return group[len(entries) :]
 
@@ -217,15 +211,13 @@ class SegmentWriter:
         batch = entry.batch
         return Payload(entry.sequence, batch.events, batch.size, *self._compression.compress(encoded(batch)))
 
-    def _count(self, payloads: list[Payload]) -> None:
-        self.counts.events_written += sum(payload.events for payload in payloads)
+    def _recovered(self) -> None:
         if self.problem:
             self.problem = ""
             self._throttle.reset()
             logger.info("the queue in %s is writable again", self.store.directory, extra=END)
 
     def _failed(self, error: OSError | Misplaced) -> None:
-        self.counts.failures += 1
         if isinstance(error, Misplaced):
             words, advice = error.problem, "move it away"
         else:

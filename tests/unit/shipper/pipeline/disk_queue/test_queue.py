@@ -199,6 +199,32 @@ def test_what_cannot_be_written_at_a_stop_is_not_resolved_and_logged(
     ]
 
 
+class HungDisk(SegmentDisk):
+    """A disk of a server that has died: a new file is written when the server `is_back`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_back = threading.Event()
+
+    def open(self, path: Path, fresh: bool = False) -> DiskFile:
+        self.is_back.wait()
+        return super().open(path, fresh)
+
+
+def test_what_is_being_written_when_the_stop_does_not_wait_any_longer_is_logged_as_lost(
+    lab: QueueLab, caplog: pytest.LogCaptureFixture
+) -> None:
+    lab.files = disk = HungDisk()
+    lab.start()
+    lab.put("one")
+    lab.writer.start()
+    lab.queue.close(0.1)
+    assert "lost at the stop: 1 events" in caplog.text
+    disk.is_back.set()
+    assert lab.writer.flush(10)
+    assert lab.writer.unwritten == []
+
+
 def test_whether_the_writer_is_idle_is_not_answered_while_it_takes_what_it_writes(lab: QueueLab) -> None:
     answers: list[bool] = []
     asking = threading.Thread(target=lambda: answers.append(lab.writer.idle))
@@ -400,6 +426,38 @@ def test_a_disk_that_refuses_is_retried_and_named(lab: QueueLab, caplog: pytest.
     lab.store.directory = lab.directory
     lab.step(1)
     assert (lab.writer.problem, lab.resolved) == ("", ["one"])
+    assert "is writable again" in caplog.messages[-1]
+
+
+class Undeletable(SegmentDisk):
+    """A disk that removes nothing at first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.refuses = True
+
+    def unlink(self, path: Path) -> None:
+        if self.refuses:
+            raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+        super().unlink(path)
+
+
+def test_a_segment_that_can_be_removed_at_last_ends_the_problem(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    lab = QueueLab(tmp_path, QueueOptions(flush=0))
+    lab.files = disk = Undeletable()
+    lab.start()
+    lab.put("one")
+    lab.drain()
+    for _ in range(3):
+        lab.step(10)
+    assert "Operation not permitted" in lab.writer.problem
+    disk.refuses = False
+    for _ in range(3):
+        lab.step(10)
+    assert (lab.writer.problem, list(tmp_path.iterdir())) == ("", [])
     assert "is writable again" in caplog.messages[-1]
 
 

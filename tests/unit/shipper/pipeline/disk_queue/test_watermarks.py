@@ -78,8 +78,9 @@ def test_the_log_says_what_follows_and_when_it_is_over(
     watermarks: Watermarks, disk: Disk, clock: ManualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
-    for used in (0.91, 0.91, 0.1):
+    for used in (0.91, 0.91, 0.87, 0.1):
         level_at(used, watermarks, disk, clock)
-    assert len(caplog.messages) == 2
+    assert len(caplog.messages) == 3
     assert "/queue reached the high watermark: 91.0 % used, 0 MiB free; the queue stops growing" in caplog.text
+    assert "/queue is back at the low watermark: 87.0 % used, 0 MiB free; free some space" in caplog.text
     assert "/queue has space again: 10.0 % used" in caplog.text

@@ -12,8 +12,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-import orjson
-
+from log_shipper.shipper.formats.text import dumps, text_of
 from log_shipper.shipper.processor.fields import ProcessorError
 
 _DECIMAL = re.compile(r"[+-]?[0-9]+")
@@ -88,7 +87,9 @@ def to_text(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, float):
         return real_text(value)
-    return str(value) if isinstance(value, int) else orjson.dumps(value, default=str).decode()
+    if isinstance(value, bytes):
+        return text_of(value)
+    return str(value) if isinstance(value, int) else dumps(value)
 
 
 def real_text(value: float) -> str:

@@ -63,21 +63,14 @@ def on_text(source: Path, change: Callable[[str], str], ignore_missing: bool, to
     """Return a step that writes the result of `change` to `to`, or to the same field."""
 
     def step(event: Event) -> None:
-        value = text_of(event, source, ignore_missing=ignore_missing)
-        if value is MISSING:
+        value = text_in(event, source, ignore_missing=ignore_missing)
+        if value is None:
             return
         result = change(value)
         if to is not None or result != value:
             event.put(to or source, result)
 
     return step
-
-
-def text_of(event: Event, path: Path, *, ignore_missing: bool) -> Any:
-    value = value_of(event, path, ignore_missing=ignore_missing)
-    if value is not MISSING and not isinstance(value, str):
-        raise ProcessorError(f"{'.'.join(path)} is not a string")
-    return value
 
 
 @dataclass(slots=True)  # not frozen: one is created per event, which would take three times as long

@@ -78,6 +78,7 @@ class AddDockerMetadataConfig(ProcessorConfig):
 LOG_PATH: Path = ("log", "file", "path")
 LOG_FILE = frozenset({"log.file"})
 MAX_CACHED = 10_000
+MAX_PID_DIGITS = 10
 PID_CACHED_FOR = 30.0  # seconds; ids of processes are reused
 # Seconds that events wait: at the start, for the first list of all containers; and then for one that is not known, as
 # its log is there some milliseconds before Docker reports it.
@@ -148,8 +149,8 @@ class AddDockerMetadata:
 
     def _of_process(self, event: Event) -> str:
         for name in self._pids:
-            pid = event.get(name)
-            if str(pid).isdecimal() and (identity := self._in_process(int(pid))):
+            pid = str(event.get(name))
+            if len(pid) <= MAX_PID_DIGITS and pid.isdecimal() and (identity := self._in_process(int(pid))):
                 return identity
         return ""
 

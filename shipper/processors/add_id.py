@@ -7,10 +7,11 @@ from hashlib import blake2b
 from typing import ClassVar, Literal
 
 from log_shipper.config.text.checks import not_blank
+from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.options.processors import ProcessorConfig
 from log_shipper.shipper.processor.base import Processor, ProcessorContext
 from log_shipper.shipper.processor.events import Events
-from log_shipper.shipper.processor.fields import path_of
+from log_shipper.shipper.processor.fields import FieldError, path_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,8 +28,8 @@ class AddIdConfig(ProcessorConfig):
         default="elasticsearch", metadata={"doc": "The form of the id: 20 characters, safe in URLs."}
     )
 
-    def build(self, _: ProcessorContext) -> Processor:
-        return AddId(self)
+    def build(self, context: ProcessorContext) -> Processor:
+        return AddId(self, context.metrics)
 
 
 _ID_BYTES = 15  # the length of Elasticsearch's own ids
@@ -38,7 +39,8 @@ class AddId:
     """Derives the id from file id and offset, so that a store keeps an event once even if it is sent again after a
     crash."""
 
-    def __init__(self, config: AddIdConfig) -> None:
+    def __init__(self, config: AddIdConfig, metrics: Metrics) -> None:
+        self._metrics = metrics
         self._path = path_of(config.target_field)
 
     def run(self, events: Events, indices: Sequence[int]) -> None:
@@ -47,4 +49,8 @@ class AddId:
         for index in indices:
             event = file.copy()
             event.update(str(offsets[index]).encode())
-            events.put(index, self._path, urlsafe_b64encode(event.digest()).decode())
+            try:
+                events.put(index, self._path, urlsafe_b64encode(event.digest()).decode())
+            except FieldError as error:
+                self._metrics.processor_failures += 1
+                events.fail(index, AddIdConfig.name, str(error))

@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.options.processors import ProcessorConfig
 from log_shipper.shipper.processor.base import Processor, ProcessorContext
-from log_shipper.shipper.processor.events import Events, all_of
-from log_shipper.shipper.processor.fields import root_of
+from log_shipper.shipper.processor.events import Events
+from log_shipper.shipper.processor.fields import roots
+from log_shipper.shipper.processor.metadata.facts import Facts, Sharing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +23,7 @@ class AddLocaleConfig(ProcessorConfig):
     )
 
     def build(self, context: ProcessorContext) -> Processor:
-        return AddLocale(self, context.clock)
+        return AddLocale(self, context)
 
 
 _TIMEZONE = ("event", "timezone")
@@ -33,21 +33,23 @@ class AddLocale:
     """Reads the time zone once per batch: it changes twice a year, while files are open."""
 
     def __init__(
-        self, config: AddLocaleConfig, clock: Clock, local: Callable[[float], time.struct_time] = time.localtime
+        self,
+        config: AddLocaleConfig,
+        context: ProcessorContext,
+        local: Callable[[float], time.struct_time] = time.localtime,
     ) -> None:
         self._abbreviated = config.format == "abbreviation"
-        self._clock = clock
+        self._clock = context.clock
         self._local = local
-        self._touches = frozenset({root_of(_TIMEZONE)})
+        self._sharing = Sharing(config.name, roots(_TIMEZONE), context.metrics)
+        self._facts = Facts(self._sharing, {})
 
     def run(self, events: Events, indices: Sequence[int]) -> None:
         now = self._local(self._clock.time())
         zone = now.tm_zone if self._abbreviated else _offset(now.tm_gmtoff)
-        if all_of(events, indices) and not events.shadows(self._touches):
-            events.share((self, zone), lambda shared: shared.put(0, _TIMEZONE, zone))
-        else:
-            for index in indices:
-                events.put(index, _TIMEZONE, zone)
+        if self._facts.members != {"timezone": zone}:
+            self._facts = Facts(self._sharing, {"timezone": zone})
+        self._sharing.run(events, indices, self._facts, lambda event: event.put(_TIMEZONE, zone))
 
 
 def _offset(seconds: int) -> str:

@@ -10,7 +10,7 @@ from log_shipper.shipper.options.processors import (
 )
 from log_shipper.shipper.processor.base import Processor, ProcessorContext
 from log_shipper.shipper.processor.events import Event, Events
-from log_shipper.shipper.processor.fields import MISSING, Path, find, path_of, store
+from log_shipper.shipper.processor.fields import MISSING, FieldError, Path, dotted, find, path_of, store
 from log_shipper.shipper.processor.own_members import COLUMNS, STAYING, shared_first
 
 _METADATA = "@metadata"
@@ -57,5 +57,8 @@ class IncludeFields:
         for path in self._below.get(name, ()):
             member = find(value, path)
             if member is not MISSING:
-                store(kept, path, copied(member))
+                try:
+                    store(kept, path, copied(member))
+                except FieldError:  # its key contains a dot, and the member before that dot is no object
+                    kept[dotted(path)] = copied(member)
         return kept

@@ -68,7 +68,7 @@ class RegisteredDomain:
         if registered is None:
             raise ProcessorError(f"{name[:100]!r} has no registered domain")
         # In the original spelling: the list returns lower case.
-        registered = name[len(name) - len(registered) :]
+        registered = ".".join(labels[-(registered.count(".") + 1) :])
         event.put(self._target, registered)
         if self._suffix:
             event.put(self._suffix, registered.partition(".")[2])

@@ -10,8 +10,8 @@ from log_shipper.shipper.event import TRUNCATED
 from log_shipper.shipper.options.processors import FAIL_ON_ERROR, IGNORE_MISSING, ProcessorConfig
 from log_shipper.shipper.processor.base import ProcessorContext
 from log_shipper.shipper.processor.events import Event
-from log_shipper.shipper.processor.field_by_field import FieldByField, Step, text_of
-from log_shipper.shipper.processor.fields import MISSING, Path, path_of
+from log_shipper.shipper.processor.field_by_field import FieldByField, Step, text_in
+from log_shipper.shipper.processor.fields import Path, path_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,8 +33,8 @@ class TruncateFieldsConfig(ProcessorConfig):
     def build(self, _: ProcessorContext) -> FieldByField:
         def one(path: Path) -> Step:
             def step(event: Event) -> None:
-                value = text_of(event, path, ignore_missing=self.ignore_missing)
-                if value is MISSING:
+                value = text_in(event, path, ignore_missing=self.ignore_missing)
+                if value is None:
                     return
                 cut = _cut(value, self)
                 if len(cut) < len(value):

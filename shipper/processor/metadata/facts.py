@@ -5,9 +5,8 @@ from typing import Any
 
 from log_shipper.shipper.event import Constants, Doc
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.processor.base import ProcessorError
 from log_shipper.shipper.processor.events import Event, Events, all_of
-from log_shipper.shipper.processor.fields import MISSING, FieldError, Path, roots
+from log_shipper.shipper.processor.fields import MISSING, Path, ProcessorError, roots
 
 
 class Facts:
@@ -48,7 +47,7 @@ class Sharing:
         for event.index in indices:
             try:
                 apply(event)
-            except (ProcessorError, FieldError) as error:
+            except ProcessorError as error:
                 self._metrics.processor_failures += 1
                 event.fail(self._name, str(error))
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from log_shipper.shipper.formats.text import DEEPEST, TOO_DEEP
 from log_shipper.shipper.processor.conversions import CONVERSIONS
 from log_shipper.shipper.processor.fields import ProcessorError
 
@@ -53,6 +54,8 @@ GOOD: list[tuple[str, Any, Any]] = [
     ("string", 2**63, "9223372036854775808"),
     ("string", [1, "a"], '[1,"a"]'),
     ("string", {"a": None}, '{"a":null}'),
+    ("string", b"\xffok", "\ufffdok"),
+    ("string", {"a": b"ok", "b": 2**64}, '{"a":"ok","b":"18446744073709551616"}'),
     ("boolean", True, True),
     ("boolean", False, False),
     *(("boolean", text, True) for text in ("1", "t", "T", "true", "TRUE", "True")),
@@ -120,6 +123,13 @@ BAD: list[tuple[str, Any]] = [
 def test_a_value_becomes_one_of_the_type(kind: str, value: Any, result: Any) -> None:
     made = CONVERSIONS[kind](value)
     assert (made, type(made)) == (result, type(result))
+
+
+def test_a_list_that_is_nested_too_deeply_for_json_is_cut() -> None:
+    value: Any = 0
+    for _ in range(2 * DEEPEST):
+        value = [value]
+    assert TOO_DEEP in CONVERSIONS["string"](value)
 
 
 def test_what_has_no_place_in_the_type_is_refused_in_few_words(subtests: pytest.Subtests) -> None:

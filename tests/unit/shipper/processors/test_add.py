@@ -1,16 +1,21 @@
 """add_id, add_locale and now; the others are in test_tables.py."""
 
 import time
+from pathlib import Path
 
 import pytest
 
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.processor.base import ProcessorContext
+from log_shipper.shipper.processor.caches import Caches
 from log_shipper.shipper.processor.chain import Chain
 from log_shipper.shipper.processors.add_locale import AddLocale, AddLocaleConfig
-from tests.builders import batch, messages, nothing, source
+from tests.builders import AGENT, batch, messages, nothing, source
 from tests.fakes import ManualClock
 from tests.processing import chain_of, records
+
+CONTEXT = ProcessorContext(AGENT, Path(), Metrics(), ManualClock(), Caches(ManualClock()))
 
 
 def ids(of: Batch, config: str = "{}") -> list[str]:
@@ -65,24 +70,39 @@ def timezones(locale: AddLocale, of: Batch) -> list[str]:
 )
 def test_the_zone_is_written_as_an_offset_or_by_its_name(seconds: int, offset: str) -> None:
     of = batch(["a", "b"])
-    assert timezones(AddLocale(AddLocaleConfig(), ManualClock(), Wall(seconds, "XST")), of) == [offset, offset]
+    assert timezones(AddLocale(AddLocaleConfig(), CONTEXT, Wall(seconds, "XST")), of) == [offset, offset]
     assert of.messages.docs is None
     named = AddLocaleConfig(format="abbreviation")
-    assert timezones(AddLocale(named, ManualClock(), Wall(seconds, "XST")), batch(["a"])) == ["XST"]
+    assert timezones(AddLocale(named, CONTEXT, Wall(seconds, "XST")), batch(["a"])) == ["XST"]
 
 
 def test_summer_ends_while_a_file_is_open() -> None:
     of, wall = source(), Wall(7200, "CEST")
-    locale = AddLocale(AddLocaleConfig(), ManualClock(), wall)
+    locale = AddLocale(AddLocaleConfig(), CONTEXT, wall)
     assert timezones(locale, Batch(of, messages(["a"]), 0.0, nothing)) == ["+02:00"]
     wall.seconds = 3600
     assert timezones(locale, Batch(of, messages(["b"]), 0.0, nothing)) == ["+01:00"]
+    assert len(of.constants.derived) == 1, "those of the summer would stay in memory as long as the file is open"
+
+
+@pytest.mark.parametrize(
+    ("config", "field"), [("add_locale:", "event.timezone"), ("add_id: {target_field: event.id}", "event.id")]
+)
+def test_an_event_with_a_text_in_place_of_the_object_continues_with_an_error(config: str, field: str) -> None:
+    of, metrics = batch(["a", "b"]), Metrics()
+    of.messages.documents()[0]["event"] = "started"
+    chain_of(f"- {config}", metrics)(of)
+    first, second = records(of)
+    assert first["event"] == "started"
+    assert field in first["error"]["message"]
+    assert second["event"][field.partition(".")[2]]
+    assert metrics.processor_failures == 1
 
 
 def test_an_event_keeps_what_else_it_knows_of_itself() -> None:
     of = batch(["a", "b"])
     of.messages.documents()[1]["event"] = {"kind": "x"}
-    locale = AddLocale(AddLocaleConfig(), ManualClock(), Wall(0, "UTC"))
+    locale = AddLocale(AddLocaleConfig(), CONTEXT, Wall(0, "UTC"))
     assert timezones(locale, of) == ["+00:00", "+00:00"]
     assert records(of)[1]["event"] == {"kind": "x", "timezone": "+00:00"}
 

@@ -20,7 +20,7 @@ FAILURES = [
     ("lowercase: {fields: [a, x]}", {"A": 1}, "field x is missing"),
     ("lowercase: {fields: [b.A]}", {"b": {"a": 1, "A": 2}}, "b.A is ambiguous: there are A, a"),
     ("lowercase: {fields: [HOST]}", {"Host": 1}, "HOST is ambiguous: there are Host, host"),
-    ("uppercase: {fields: [a], values: [b]}", {"a": "x", "b": 1}, "b is not a string"),
+    ("uppercase: {fields: [a], values: [b]}", {"a": "x", "b": 1}, "field b is not a string"),
     ("uppercase: {values: [a, b]}", {"a": "x"}, "field b is missing"),
 ]
 

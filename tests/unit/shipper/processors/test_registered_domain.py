@@ -26,6 +26,7 @@ def domains(name: str | int, options: str = "") -> tuple[list[str | None], str |
         ("host.internal", ["host.internal", "internal", None]),
         ("a.b.ck", ["a.b.ck", "b.ck", None]),
         ("www.ck", ["www.ck", "ck", None]),
+        ("a.İx.com", ["İx.com", "com", "a"]),  # lower case has one more character
     ],
 )
 def test_takes_names_apart(name: str, found: list[str | None]) -> None:

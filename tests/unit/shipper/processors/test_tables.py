@@ -101,6 +101,7 @@ CASES = [
     include_fields: {fields: [b.none]}
         -> {a: 1, b: {c: 2}, type: t, '@metadata': {x: 1}} -> {type: t, '@metadata': {x: 1}}
     include_fields: {fields: []} -> {a: 1} -> {}
+    include_fields: {fields: [a.b, a.b.c]} -> {a: {b: x, b.c: 1, d: 2}} -> {a: {b: x, b.c: 1}}
     include_fields: {fields: [a.b.c, a.d]} -> {a: {b: {c: 1, x: 2}, d: [3], e: 4}} -> {a: {b: {c: 1}, d: [3]}}
     extract_array: {field: l, mappings: {source.ip: 0, x: 2}}
         -> {l: [a, b, {c: 1}]} -> {l: [a, b, {c: 1}], source: {ip: a}, x: {c: 1}}
@@ -122,7 +123,7 @@ CASES = [
     replace: {fields: [{field: a, pattern: '(?P<x>.)b', replacement: $x$x}]} -> {a: ébb} -> {a: ééb}
     replace: {fields: [{field: a, pattern: 'x*', replacement: '-'}]} -> {a: axb} -> {a: -a-b-}
     replace: {fields: [{field: a, pattern: 'b', replacement: ''}]} -> {a: abba} -> {a: aa}
-    replace: {fields: [{field: a, pattern: 'b', replacement: x}]} -> {a: 5} -> ! a is not a string
+    replace: {fields: [{field: a, pattern: 'b', replacement: x}]} -> {a: 5} -> ! field a is not a string
     replace: {fields: [{field: a, pattern: b, replacement: x}]} -> {} -> ! field a is missing
     replace: {ignore_missing: true, fields: [{field: a, pattern: b, replacement: x}]} -> {} -> {}
     replace: {fields: [{field: a, pattern: b, replacement: x}, {field: c, pattern: b, replacement: x}]}
@@ -138,13 +139,13 @@ CASES = [
     truncate_fields: {fields: [a, b], max_characters: 1} -> {a: xx} -> ! field b is missing
     truncate_fields: {fields: [b, a], max_characters: 1, fail_on_error: false} -> {a: xx} -> {a: x}
     truncate_fields: {fields: [b, a], max_characters: 1, ignore_missing: true} -> {a: xx} -> {a: x}
-    truncate_fields: {fields: [a], max_characters: 1} -> {a: [xx]} -> ! a is not a string
+    truncate_fields: {fields: [a], max_characters: 1} -> {a: [xx]} -> ! field a is not a string
     urldecode: {fields: [{from: a}]} -> {a: x%20y+z%C3%A9} -> {a: x y zé}
     urldecode: {fields: [{from: a, to: b}]} -> {a: plain} -> {a: plain, b: plain}
     urldecode: {fields: [{from: a}]} -> {a: 100%} -> ! '%' is not a URL escape
     urldecode: {fields: [{from: a}]} -> {a: '%4g1'} -> ! '%4g' is not a URL escape
     urldecode: {fields: [{from: a}]} -> {a: '%ff'} -> {a: �}
-    urldecode: {fields: [{from: a}]} -> {a: 1} -> ! a is not a string
+    urldecode: {fields: [{from: a}]} -> {a: 1} -> ! field a is not a string
     urldecode: {fail_on_error: false, fields: [{from: x}, {from: a}]} -> {a: '%41'} -> {a: A}
     urldecode: {ignore_missing: true, fields: [{from: x}, {from: a}]} -> {a: '%41'} -> {a: A}
     convert: {fields: [{from: a, type: long}]} -> {a: '0x1F'} -> {a: 31}

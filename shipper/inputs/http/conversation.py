@@ -304,7 +304,7 @@ class Conversation(asyncio.Protocol):
         self._read_on()
 
     def _linger(self, *, reads_on: bool) -> None:
-        """End the connection when its client has read the response; with `reads_on`, it may still be sending."""
+        """End the connection. `reads_on`: the client may still be sending."""
         transport = self._transport
         if transport is None or transport.is_closing():
             return

@@ -18,35 +18,37 @@ def is_known(encoding: str) -> bool:
     return encoding in ("", "identity", "gzip", "x-gzip", "zstd")
 
 
-def decompress(body: bytes, encoding: str, most: int) -> bytes:
+def decompress(body: bytes, encoding: str, max_bytes: int) -> bytes:
     """Return the content of a body of a known encoding. Raises RefusedRequest for a damaged one, and for more than
-    `most` bytes or MAX_MEMBERS members."""
+    `max_bytes` bytes or MAX_MEMBERS members."""
     match encoding:
         case "gzip" | "x-gzip":
             try:
-                return _content(body, most, GZIP_PIECE, lambda: zlib.decompressobj(zlib.MAX_WBITS + GZIP), (most + 1,))
+                return _content(
+                    body, max_bytes, GZIP_PIECE, lambda: zlib.decompressobj(zlib.MAX_WBITS + GZIP), (max_bytes + 1,)
+                )
             except zlib.error as error:
                 raise RefusedRequest(400, f"cannot decompress the body: {error}") from error
         case "zstd":
-            return _zstd(body, most)
+            return _zstd(body, max_bytes)
     return body
 
 
-def _zstd(body: bytes, most: int) -> bytes:
+def _zstd(body: bytes, max_bytes: int) -> bytes:
     import zstandard  # hardly any client sends it
 
     # The memory of a frame's window is bounded too: a header may ask for gigabytes.
-    window = max(2 * most, 1024)
+    window = max(2 * max_bytes, 1024)
     decompressor = zstandard.ZstdDecompressor(max_window_size=window)
     try:
         if zstandard.get_frame_parameters(body).window_size > window:
-            raise too_large(most)
-        return _content(body, most, ZSTD_PIECE, decompressor.decompressobj, ())
+            raise too_large(max_bytes)
+        return _content(body, max_bytes, ZSTD_PIECE, decompressor.decompressobj, ())
     except zstandard.ZstdError as error:
         raise RefusedRequest(400, f"cannot decompress the body: {error}") from error
 
 
-def _content(body: bytes, most: int, piece: int, make: Any, bound: tuple[int, ...]) -> bytes:
+def _content(body: bytes, max_bytes: int, piece: int, make: Any, bound: tuple[int, ...]) -> bytes:
     """Return the content of the members, as one. `make` returns the decompressor of a member; it is given bytes and
     `bound`."""
     content, data, place = bytearray(), memoryview(body), 0
@@ -57,12 +59,12 @@ def _content(body: bytes, most: int, piece: int, make: Any, bound: tuple[int, ..
                 raise RefusedRequest(400, "cannot decompress the body: its end is missing")
             content += member.decompress(data[place : place + piece], *bound)
             place = min(place + piece, len(body)) - len(member.unused_data)
-            if len(content) > most:
-                raise too_large(most)
+            if len(content) > max_bytes:
+                raise too_large(max_bytes)
         if place == len(body):
             return bytes(content)
     raise RefusedRequest(413, f"the body has more than {MAX_MEMBERS} compressed members: send it as one")
 
 
-def too_large(most: int) -> RefusedRequest:
-    return RefusedRequest(413, f"the body exceeds {most} bytes (max_body_bytes): send it in smaller requests")
+def too_large(max_bytes: int) -> RefusedRequest:
+    return RefusedRequest(413, f"the body exceeds {max_bytes} bytes (max_body_bytes): send it in smaller requests")

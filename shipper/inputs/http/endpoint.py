@@ -4,7 +4,6 @@ import logging
 import time
 from collections import Counter, deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Protocol
 
@@ -22,14 +21,6 @@ QUICK_BYTES = 32 * 1024  # a smaller body is read faster than another thread is 
 # One makes the server's thread call a function; one makes another thread do some work, and the server's its result.
 Soon = Callable[[Callable[[], None]], None]
 Aside = Callable[[Callable[[], Callable[[], None]]], None]
-
-
-@dataclass(slots=True)
-class HttpCounts:
-    """The counters of an http input since the start; written by the server's thread only. `answers`: by status."""
-
-    answers: Counter[int] = field(default_factory=Counter)
-    connections: int = 0  # now
 
 
 class ClientConnection(Protocol):
@@ -58,11 +49,11 @@ class HttpEndpoint:
     ) -> None:
         self.patience = limits.patience
         self.retry_after = limits.retry_after
-        self.counts = HttpCounts()
+        self.answers = Counter[int]()  # by status, since the start; any thread may read it
         self.conversations: set[ClientConnection] = set()
         self.now: Callable[[], float] = time.monotonic
         self._name = name
-        self._most = limits.connections
+        self._max_connections = limits.connections
         self.judge = judge
         self.in_flight = judge.in_flight
         self._mailbox = mailbox
@@ -97,8 +88,7 @@ class HttpEndpoint:
     def opened(self, conversation: ClientConnection) -> bool:
         """Add a new connection. Return False if there are too many."""
         self.conversations.add(conversation)
-        self.counts.connections = len(self.conversations)
-        if len(self.conversations) <= self._most:
+        if len(self.conversations) <= self._max_connections:
             return True
         others = [(other.idle_until, other) for other in self.conversations if other is not conversation]
         idle = [(until, other) for until, other in others if until is not None]
@@ -108,7 +98,6 @@ class HttpEndpoint:
 
     def closed(self, conversation: ClientConnection) -> None:
         self.conversations.discard(conversation)
-        self.counts.connections = len(self.conversations)
 
     @staticmethod
     def takes_long(accepted: AcceptedRequest, body: bytes) -> bool:
@@ -139,7 +128,7 @@ class HttpEndpoint:
         self._aside(read)
 
     def deliver(self, received: RequestEvents, conversation: ClientConnection) -> Delivery:
-        """Hand over the events; `Connected.settled` is called when all are delivered. Raises RefusedRequest."""
+        """Hand over the events; `ClientConnection.settled` is called when all are delivered. Raises RefusedRequest."""
         self.in_flight.reserve(received.cost)
         received.messages.move(self._offset)
         delivery = Delivery(received.messages, received.cost, self.settled)
@@ -156,7 +145,7 @@ class HttpEndpoint:
             del self._asked[delivery]
 
     def answered(self, status: int) -> None:
-        self.counts.answers[status] += 1
+        self.answers[status] += 1
 
     def refused(self, peer: str, refused: RefusedRequest) -> None:
         status = refused.response.status

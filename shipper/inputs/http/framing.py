@@ -32,10 +32,10 @@ class SizedBody:
 
 
 class ChunkedBody:
-    def __init__(self, most: int) -> None:
+    def __init__(self, max_bytes: int) -> None:
         self.content = bytearray()
         self.is_complete = False
-        self._most = most
+        self._max_bytes = max_bytes
         self._remaining = 0  # bytes of the chunk, including its line end
         self._in_trailers = False
         self._trailers = 0
@@ -81,8 +81,8 @@ class ChunkedBody:
         if match is None:
             raise RefusedRequest(400, "a chunk of the body has no size")
         size = int(match[1], 16)
-        if len(self.content) + size > self._most:
-            raise too_large(self._most)
+        if len(self.content) + size > self._max_bytes:
+            raise too_large(self._max_bytes)
         self._chunks += 1
         if self._chunks > MAX_CHUNKS:
             raise RefusedRequest(413, f"the body has more than {MAX_CHUNKS} chunks: send larger ones")
@@ -100,7 +100,7 @@ class ChunkedBody:
         self.is_complete = not line
 
 
-def body_of(head: Head, most: int) -> SizedBody | ChunkedBody:
+def body_of(head: Head, max_bytes: int) -> SizedBody | ChunkedBody:
     """Return the body of a request, still without content. Raises RefusedRequest."""
     coding, length = head.headers.get("transfer-encoding"), head.headers.get("content-length")
     if coding is not None:
@@ -108,11 +108,11 @@ def body_of(head: Head, most: int) -> SizedBody | ChunkedBody:
             raise RefusedRequest(400, "the request has both Content-Length and Transfer-Encoding")
         if coding.strip().lower() != "chunked" or not head.minor_version:
             raise RefusedRequest(400, f"Transfer-Encoding {coding[:40]!r} is not supported: use chunked")
-        return ChunkedBody(most)
+        return ChunkedBody(max_bytes)
     if length is None:
         return SizedBody(0)
     if not _LENGTH.fullmatch(length):
         raise RefusedRequest(400, f"Content-Length {length[:40]!r} is not a number")
-    if int(length) > most:
-        raise too_large(most)
+    if int(length) > max_bytes:
+        raise too_large(max_bytes)
     return SizedBody(int(length))

@@ -51,7 +51,7 @@ class InFlight:
 
     def __init__(self, config: HttpInputConfig) -> None:
         self.bytes = 0
-        self._most = config.max_in_flight_bytes
+        self._max_bytes = config.max_in_flight_bytes
         self._high, self._low = config.high_water, config.low_water
         self._is_open = True
 
@@ -72,16 +72,16 @@ class InFlight:
 
     def reserve(self, size: int) -> None:
         """Count further bytes. Raises RefusedRequest, without counting them, if they are too many."""
-        if size > 0 and self.bytes + size > self._most:
+        if size > 0 and self.bytes + size > self._max_bytes:
             raise RefusedRequest(503, f"{self.bytes} bytes of requests are in flight: send the request again")
         self.bytes += size
 
     def check_size(self, cost: int) -> None:
         """Raise RefusedRequest for a request that is too large on its own."""
-        if cost > self._most:
+        if cost > self._max_bytes:
             raise RefusedRequest(
                 413,
-                f"the values need about {cost} bytes of memory, more than {self._most} (max_in_flight_bytes): send "
+                f"the values need about {cost} bytes of memory, more than {self._max_bytes} (max_in_flight_bytes): send "
                 "fewer at a time",
             )
 
@@ -153,12 +153,15 @@ class Judge:
         """Return the timeout of the response, and its status when that is over: Filebeat's, if the client asked for it
         as it would ask Filebeat."""
         patience = self._patience.response
-        if not query:
-            return patience, HTTPStatus.SERVICE_UNAVAILABLE
-        given = parse_qs(query, keep_blank_values=True, max_num_fields=32)
+        try:
+            given = parse_qs(query, keep_blank_values=True, max_num_fields=32)
+        except ValueError as error:
+            raise RefusedRequest(400, f"invalid parameters in the URL: {error}") from error
         others = sorted(given.keys() - {WAIT})
         if others:
             raise RefusedRequest(400, f"unknown parameters in the URL: {', '.join(others)[:200]}")
+        if WAIT not in given:
+            return patience, HTTPStatus.SERVICE_UNAVAILABLE
         try:
             asked = parse_duration(given[WAIT][-1])
         except ValueError as error:

@@ -63,7 +63,7 @@ class Server:
         self.problem = ""
         self._throttle = Throttle(time.monotonic)
         self._name = name
-        self._most = 2 * limits.connections
+        self._max_connections = 2 * limits.connections
         self._listener = listener
         self._wake = mailbox.wake
         self._tls = tls
@@ -135,7 +135,7 @@ class Server:
             self._loop.remove_reader(self._listener)
             self._cannot_accept(error)
             return
-        if len(self.endpoint.conversations) + len(self._opening) >= self._most:
+        if len(self.endpoint.conversations) + len(self._opening) >= self._max_connections:
             client.close()  # as many are being refused already
             return
         client.setblocking(False)

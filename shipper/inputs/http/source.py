@@ -76,7 +76,7 @@ class HttpSource:
 
     def step(self) -> None:
         """Count the responses; there is nothing to find."""
-        metrics, answers = self._context.metrics, self._server.endpoint.counts.answers.copy()
+        metrics, answers = self._context.metrics, self._server.endpoint.answers.copy()
         for status, count in (answers - self._counted).items():
             if status < HTTPStatus.BAD_REQUEST:
                 metrics.requests_accepted += count
@@ -111,12 +111,12 @@ class HttpSource:
             problems={self.name: problem} if (problem := self._problem) else {},
         )
 
-    def read_to_end(self, longest: float) -> bool:
+    def read_to_end(self, seconds: float) -> bool:
         """Close the port, and give out complete requests."""
         if not self._is_ending:
             self._is_ending = True
             self._server.close_port()
-        return (self._server.is_port_closed and self._mailbox.is_empty) or longest <= 0
+        return (self._server.is_port_closed and self._mailbox.is_empty) or seconds <= 0
 
     def stop(self) -> None:
         """Read nothing more. At a reload, requests whose events were given out are still answered."""

@@ -5,8 +5,8 @@ HEAD       some bytes of a head are there
 BODY       the head was accepted, the body is awaited
 READING    another thread makes events of the body
 WAITING    the request was handed over; its answer depends on the pipeline, or on the time
-LINGERING  refused before all of it was read: what still comes is ignored for a moment, for a connection that is
-           closed with unread bytes is reset, and the client may lose the answer
+LINGERING  the last response was written. If the client may still be sending, its bytes are ignored for a moment: a
+           connection that is closed with unread bytes is reset, and the client could lose the response
 CLOSED
 """
 

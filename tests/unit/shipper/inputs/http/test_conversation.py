@@ -194,6 +194,7 @@ def test_a_client_that_asks_first_is_refused_before_it_sends() -> None:
         (post("{}", "Expect: something", path="/in"), 417),
         (post("{}", "Content-Length: 10485761", path="/in"), 413),
         (post("{}", path="/in?x=1"), 400),
+        (post("{}", path="/in?" + "x=1&" * 33), 400),
         (post("{}", path="/in?wait_for_completion_timeout=abc"), 400),
         (post(gzip.compress(b"x" * (10 * 1024**2 + 1)), "Content-Encoding: gzip", path="/in"), 413),
         (post("{", path="/in"), 400),
@@ -208,7 +209,7 @@ def test_what_is_not_taken_is_refused_with_the_reason(request_bytes: bytes, stat
     assert answer.partition(b"\r\n\r\n")[2].startswith(b'{"message": "')
     assert room.mailbox.is_empty
     assert room.in_flight.bytes == 0
-    assert room.endpoint.counts.answers == {status: 1}
+    assert room.endpoint.answers == {status: 1}
 
 
 def test_a_path_with_a_slash_at_its_end_is_also_all_below_it() -> None:
@@ -403,6 +404,12 @@ class TestTime:
         room.wait(10)
         assert client.statuses() == [504]
 
+    def test_a_query_without_parameters_is_like_none(self, room: Room) -> None:
+        client = room.connect()
+        client.send(post(path="/?&"))
+        room.wait(10)
+        assert client.statuses() == [503]
+
     def test_a_client_that_does_not_read_is_left(self, room: Room) -> None:
         client = room.connect()
         client.send(post("7"))
@@ -538,9 +545,9 @@ class TestBounds:
         assert answer.startswith(b"HTTP/1.1 503 ")
         assert b"\r\nRetry-After: 1\r\n" in answer
         assert fourth.is_half_closed
-        assert room.endpoint.counts.connections == 3
+        assert len(room.endpoint.conversations) == 3
         room.wait(1)
-        assert room.endpoint.counts.connections == 2
+        assert len(room.endpoint.conversations) == 2
 
 
 class TestStop:

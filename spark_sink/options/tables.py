@@ -61,6 +61,12 @@ def fixed_path(text: str) -> Iterator[Finding]:
         yield "", f"{text!r}: only table.path may contain %{{...}}; this path is shared by all tables"
 
 
+def properties(given: Raw) -> Iterator[Finding]:
+    interval = given.get("delta.checkpointInterval", 1)
+    if not re.fullmatch("0*[1-9][0-9]*", str(interval)):
+        yield "delta.checkpointInterval", f"{interval!r} must be a number of commits, at least 1"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableConfig:
     not_yet: ClassVar = {
@@ -92,6 +98,7 @@ class TableConfig:
         metadata={
             "since": "0.3",
             "doc": "Properties of a new table, such as `delta.logRetentionDuration: interval 10 days`.",
+            "check": properties,
         },
     )
     doc: DocMode = field(

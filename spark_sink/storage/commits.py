@@ -56,7 +56,7 @@ logger = logging.getLogger(__name__)
 TRIES = 20  # attempts that lost to another process, which commits every few milliseconds at most
 FAILURES = 3  # deltalake itself does not retry a conditional put without an answer
 TURNS = "spark-sink turns"  # the txnAppId under which the log has the number of the last numbered append
-CHECKPOINT_INTERVAL = 100  # commits, where the table does not say otherwise (delta.checkpointInterval)
+CHECKPOINT_INTERVAL = 100  # commits, unless the table has a valid delta.checkpointInterval
 # The member of commitInfo by which a process recognises its own commit. Clients must not set Delta's `txnId`.
 COMMIT_ID = "sinkCommit"
 
@@ -312,7 +312,8 @@ class CommitLog:
 
         The table is then opened again, from the checkpoint: each commit read one by one takes 0.1 MB of memory."""
         properties = self.table.metadata().configuration
-        if version % int(properties.get("delta.checkpointInterval") or CHECKPOINT_INTERVAL):
+        given = properties.get("delta.checkpointInterval", "")
+        if version % (int(given) if given.isdecimal() and int(given) else CHECKPOINT_INTERVAL):
             return
         try:
             self.table.update_incremental()

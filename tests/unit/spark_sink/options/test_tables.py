@@ -74,6 +74,10 @@ def test_a_short_time_travel_is_not_a_mistake_but_is_noted(sink: LoadSink) -> No
             which the sink does not use, to support every reader; use 'partition_by: date', and copy rows to another
             table to cluster them
         table.max_tables: 0 -> table.max_tables: must be at least 1
+        table.properties: {delta.checkpointInterval: 0}
+            -> table.properties.delta.checkpointInterval: 0 must be a number of commits, at least 1
+        table.properties: {delta.checkpointInterval: 10 commits}
+            -> table.properties.delta.checkpointInterval: '10 commits' must be a number of commits, at least 1
         table.path2: x -> table.path2: unknown option; did you mean 'path'?
         columns: [{name: Host, path: a}] -> columns[0].name: 'Host' is a column of every table; choose another name
         columns: [{name: a, path: a}, {name: A, path: b}] -> columns[1].name: 'A' is the name of columns[0] too

@@ -320,6 +320,13 @@ def test_the_log_has_a_checkpoint_after_as_many_commits_as_the_table_demands(tmp
     assert table.second_process().last_batch("q") == 6
 
 
+@pytest.mark.parametrize("interval", ["0", "often", "-1"])
+def test_an_invalid_checkpoint_interval_counts_as_the_default(tmp_path: Path, interval: str) -> None:
+    table = Table(tmp_path / "lines", {"delta.checkpointInterval": interval})
+    assert [table.land(batch, batch) for batch in range(2)] == [1, 2]
+    assert checkpoints(table) == []
+
+
 def test_after_a_checkpoint_the_table_is_read_from_it(tmp_path: Path) -> None:
     """What is read commit by commit takes memory and time for each of them, for ever."""
     table = Table(tmp_path / "lines", {"delta.checkpointInterval": "3"})

@@ -5,6 +5,7 @@ a member of `fields` or `doc`; `*` in the value is any text, `field:*` any value
 texts such as dates. Of several values of one field one must match; all other terms must match. A term with - must not.
 """
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ _TERM = re.compile(
     rf'(?P<minus>-?)(?:(?P<field>{_FIELD}):(?=[^/\s]|/[^/]))?(?:"(?P<phrase>(?:[^"\\]|\\.)*)"|(?P<word>\S+))'
 )
 _COMPARISON = re.compile(r"(>=|<=|>|<)(.+)", re.DOTALL)
+_CHARACTERS = r'(?:[^"\\]|\\.)*'  # of a JSON string
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _RECORD = {typed.path: typed.column for typed in FIELDS}  # the record's names of typed columns
 _ALIASES = {"level": "log.level"}
@@ -120,14 +122,25 @@ def _field(term: Term, schema: pa.Schema) -> str:
         return f"{sql} IS NOT NULL"
     name = column(term.field, schema)
     kind = schema.field(name).type if name else pa.string()
+    has_wildcard = not term.is_phrase and "*" in term.value
     if pa.types.is_list(kind):
+        if has_wildcard:
+            return _has_element(sql, term.value)
         value = _quoted(term.value)  # one element, or the whole list, in the form of the counts
         return f"(list_contains({sql}, {value}) OR {sql}::VARCHAR = {value})"
     text = sql if pa.types.is_string(kind) else f"{sql}::VARCHAR"
-    if term.is_phrase or "*" not in term.value:
+    if not has_wildcard:
         return f"{text} = {_quoted(term.value)}"
     pattern = ".*".join(map(escaped, term.value.split("*")))
     return f"regexp_full_match({text}, {_quoted(f'(?s){pattern}')})"
+
+
+def _has_element(sql: str, value: str) -> str:
+    """Return the SQL that is true if an element of a list of texts matches a value with wildcards. It searches the
+    list as JSON: a condition may not have a lambda."""
+    text = _CHARACTERS.join(escaped(json.dumps(part, ensure_ascii=False)[1:-1]) for part in value.split("*"))
+    pattern = rf'(?s)\[(?:(?:null|"{_CHARACTERS}"),)*"{text}"[,\]].*'
+    return f"regexp_full_match({sql}::JSON::VARCHAR, {_quoted(pattern)})"
 
 
 def _member(column: str, path: str) -> str:

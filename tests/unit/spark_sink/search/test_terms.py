@@ -7,7 +7,7 @@ from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.records.schema import LINES
 from log_shipper.spark_sink.rows.schema import arrow_schema
 from log_shipper.spark_sink.search.query import NUMBER, Query
-from log_shipper.spark_sink.search.terms import condition, expression, hosts, parse
+from log_shipper.spark_sink.search.terms import Term, condition, expression, hosts, parse
 from tests.unit.spark_sink.search.search_lab import COLUMNS, JUDGE, line
 
 SCHEMA = arrow_schema(COLUMNS)
@@ -60,6 +60,11 @@ FINDS = {
     "-tags:slow": "acde",
     'tags:"[slow, db]"': "b",
     "tags:[slow]": "",
+    "tags:sl*": "b",
+    "tags:*b": "b",
+    "tags:s*b": "",
+    "-tags:*l*": "acde",
+    "tags:*,*": "",
     "fields.env:prod": "c",
     "fields.env:pr*": "cd",
     "date:>=2026-11-22": "",
@@ -86,6 +91,32 @@ def found(text: str) -> str:
 @pytest.mark.parametrize(("text", "rows"), FINDS.items())
 def test_terms_find_lines(text: str, rows: str) -> None:
     assert found(text) == rows
+
+
+@pytest.mark.parametrize(
+    ("value", "matches"),
+    [
+        ("*", True),
+        ("prod-*", True),
+        ("*-eu", True),
+        ("*d-*", True),
+        ('*"*', True),
+        ('*"quoted"', True),
+        ("a\\*", True),
+        ("*, ]*", True),
+        ("é*", True),
+        ("prod", False),
+        (",*", False),
+        ("null*", False),
+        ("*.eu", False),
+        ("*prod*b*", False),
+    ],
+)
+def test_a_value_with_wildcards_is_matched_by_one_element_of_a_list(value: str, matches: bool) -> None:
+    tags = ["prod-eu", None, 'a "quoted"', "a\\b", "x,", "], ]", "été\nb"]
+    rows = pa.Table.from_pylist([line("a", tags=tags)], schema=SCHEMA).append_column(NUMBER, pa.arange(0, 1))
+    selection = JUDGE.selection(Query(where=condition([Term(value, "tags")], SCHEMA)), SCHEMA, limit=0)
+    assert JUDGE.chosen(rows, selection).num_rows == matches
 
 
 @pytest.mark.parametrize("text", ["' or true --", "host:' or '1'='1", "a\0b", "\\", "(?i)", "x:$since", '"%" _', "$1"])

@@ -61,7 +61,8 @@ def outdated(checkpoint: Checkpoint, tables: Sequence[TableSnapshot], ends: Offs
         resumed = max(end, next_ends[topic, partition])
         if (landed := ends.get((topic, partition), 0)) > resumed:
             return (
-                f"it resumes topic {topic}, partition {partition} at {resumed}, but offsets up to {landed} have landed"
+                f"it resumes topic {topic}, partition {partition} at {resumed}, but offsets up to {landed - 1} have "
+                "landed"
             )
     return ""
 

@@ -57,7 +57,8 @@ def _begun(config: SinkConfig, broker: BrokerOffsets, same: Collection[Partition
         latest = broker.latest(same)
         return {**latest, **broker.at_timestamp(same, round(config.start_timestamp.timestamp() * 1000))}
     if config.start == "offsets":
-        return {partition: offset for partition, offset in flat(config.start_offsets).items() if partition in same}
+        given = flat(config.start_offsets).items()
+        return {partition: offset for partition, offset in given if partition in same and offset >= 0}
     return {}
 
 

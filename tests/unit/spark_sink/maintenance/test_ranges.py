@@ -38,7 +38,7 @@ def test_what_kafka_has_no_more_or_that_never_landed_is_not_read(config: SinkCon
         ({"start": "offsets", "start_offsets": {"logs": {0: 300, 1: -2}}}, {A: 300, B: 0}),
         ({"start": "offsets", "start_offsets": {"logs": {0: 30}}}, {A: 100, B: 0}),
         ({"start": "timestamp", "start_timestamp": datetime(2026, 11, 21, tzinfo=UTC)}, {A: 400}),
-        ({"start": "offsets", "start_offsets": {"logs": {0: -1}}}, {A: 100, B: 0}),
+        ({"start": "offsets", "start_offsets": {"logs": {0: -1, 1: -1}}}, {A: 100, B: 0}),
         ({"start": "latest"}, {A: 100, B: 0}),
     ],
 )
@@ -50,6 +50,7 @@ def test_what_lies_before_the_configured_beginning_is_not_missing(
     assert repairable.starts == starts
     warned = start["start"] == "latest" or -1 in start.get("start_offsets", {}).get("logs", {}).values()
     assert any("count as missing" in note for note in repairable.notes) is warned
+    assert not any("logs/1 before" in note for note in repairable.notes), "Kafka has all records of it"
 
 
 @pytest.mark.parametrize(

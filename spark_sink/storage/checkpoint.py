@@ -53,7 +53,7 @@ class Checkpoint:
         name = f"offsets/{batch}"
         with self._reading(name):
             offsets = json.loads(self._text(name).splitlines()[2])
-        return {(topic, int(number)): end for topic, parts in offsets.items() for number, end in parts.items()}
+            return {(topic, int(number)): int(end) for topic, parts in offsets.items() for number, end in parts.items()}
 
     def resume_offsets(self) -> dict[tuple[str, int], int]:
         """Return where the last completed batch ends. If another batch is planned after it, only for the partitions in
@@ -93,7 +93,7 @@ class Checkpoint:
             yield
         except OSError as error:
             raise SinkError(f"cannot read the checkpoint {self.path}: {error}") from error
-        except (ValueError, KeyError, IndexError, AttributeError) as error:
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
             raise SinkError(
                 f"cannot read the checkpoint {self.path}: its file {name} is damaged ({error}). Restore the whole "
                 "checkpoint from a backup; or move it away: a new one resumes where the marks end. With a view's "

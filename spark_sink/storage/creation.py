@@ -5,7 +5,6 @@ Polars and Trino read them.
 """
 
 from deltalake import DeltaTable, Field, Schema
-from deltalake.exceptions import DeltaError
 from deltalake.schema import ArrayType, PrimitiveType, StructType
 
 from log_shipper.runtime.disk import make_directory
@@ -15,6 +14,7 @@ from log_shipper.spark_sink.records.schema import HEADERS_TYPE, Column
 from log_shipper.spark_sink.storage.commits import CommitLog
 from log_shipper.spark_sink.storage.layout import STATISTICS_PROPERTY, Layout
 from log_shipper.spark_sink.storage.locations import Location
+from log_shipper.spark_sink.storage.tables import reading
 
 _STRING = PrimitiveType("string")
 _HEADER = StructType([Field("key", _STRING), Field("value", PrimitiveType("binary"))])
@@ -40,11 +40,11 @@ def prepare(location: Location, layout: Layout) -> CommitLog:
     unusable.
     """
     try:
-        table = location.open() or _create(location, layout)
-        log = CommitLog(location, table)
-        _extend(log, layout)
-        return log
-    except (DeltaError, OSError, Misplaced) as error:
+        with reading(location.path, "open, create or extend"):
+            log = CommitLog(location, location.open() or _create(location, layout))
+            _extend(log, layout)
+            return log
+    except Misplaced as error:
         raise SinkError(f"cannot create the table {location.path}: {error}") from error
 
 

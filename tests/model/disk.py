@@ -7,7 +7,6 @@ import shutil
 from pathlib import Path
 
 from tests.lab import Lab
-from tests.model.link_ends import LinkEnds
 from tests.model.lives import Life, Lives
 from tests.model.program import GENERATIONS, LINES
 from tests.model.readings import Reading
@@ -37,7 +36,6 @@ class Disk:
         self._packed: set[int] = set()
         self._written: dict[Path, Life] = {}  # the last life at each path
         self.unseen = Unseen()
-        self.link_ends = LinkEnds()
         lab.paths = (f"{self._logs}/*.log*", f"{self._logs}/sub/*.log*", f"{self._release}/*.log")
 
     def look(self) -> None:
@@ -149,6 +147,8 @@ class Disk:
             if life.replaces is not None and other_generation == 0:
                 life.follows = self._written.get(target)  # a new file, at the path of the log
             path.rename(target)
+            if other_generation == 0:
+                self._written[target] = life  # what is written there after its rotation continues it
 
     def _is_fixed(self, path: Path) -> bool:
         return path.stat().st_ino in self._copies
@@ -281,54 +281,6 @@ class Disk:
         if path.exists():
             os.link(path, self._logs / f"{path.name}-{next(self._serial)}", follow_symlinks=False)
 
-    def swap(self, which: int) -> None:
-        """Replace the symlink current.log by one to another file, in one step."""
-        self._lead(self._logs / "current.log", self._target(which))
-
-    def relink(self, which: tuple[int, ...]) -> None:
-        """Replace the second link of a chain, once or several times."""
-        middle = self._targets / "middle"
-        for target in map(self._target, which):
-            self._lead(middle, target)
-        self._lead(self._logs / "current.log", middle)
-
-    def lead(self, which: tuple[int, ...]) -> None:
-        """Replace the link to a directory, once or several times."""
-        for number in which:
-            self._lead(self._release, self._releases[number])
-
-    def write_led(self, kinds: tuple[int, ...]) -> None:
-        if self._release.exists():
-            self._append(self._release.resolve() / "app.log", self._lines(kinds))
-
-    def rotate_target(self, times: int, kinds: tuple[int, ...]) -> None:
-        """Rename the target of current.log, and create it again, once or several times."""
-        link = self._logs / "current.log"
-        if not link.exists() or not link.is_symlink():
-            return
-        target = link.resolve()
-        for _ in range(times):
-            target.rename(f"{target}-{next(self._serial)}")
-            self._append(target, self._lines(kinds))
-        self.link_ends.rotated(times)
-
-    def _target(self, which: int) -> Path:
-        target = self._targets / f"{which}.txt"
-        if not target.exists():
-            self._append(target, self._lines((0,)))
-        return target
-
-    def _lead(self, link: Path, target: Path) -> None:
-        new = link.with_name(f"link-{next(self._serial)}")
-        new.symlink_to(target)
-        new.rename(link)
-        self.link_ends.changed()
-
-    def at_link_ends(self) -> list[Life]:
-        """Return the lives to which links lead now."""
-        paths = [path for path in (self._logs / "current.log", self._release / "app.log") if path.exists()]
-        return [life for path in paths if (life := self.lives.current(path.stat().st_ino)) is not None]
-
     def gzip(self, name: str, generation: int) -> None:
         path = self._logs / f"{name}.{generation}"
         if path.is_file():
@@ -341,6 +293,8 @@ class Disk:
         packed.write_bytes(gzip.compress(path.read_bytes()))
         os.utime(packed, ns=(path.stat().st_atime_ns, path.stat().st_mtime_ns))  # as gzip does
         inode = self._keep(packed)
+        if path.stat().st_ino in self.unseen.copies:
+            self.unseen.copied(inode)
         path.unlink()
         self._copies.add(inode)
         self._packed.add(inode)

@@ -5,13 +5,13 @@ from pathlib import Path
 
 from log_shipper.shipper.inputs.files.identity.prefix import COMPARED_WHOLE
 from tests.lab import Lab
-from tests.model.disk import Disk
+from tests.model.linked_disk import LinkedDisk
 from tests.model.lives import Life
 from tests.model.readings import Reading
 
 
-class EqualDisk(Disk):
-    """A Disk with files of equal bytes. Where free inodes are reused immediately (ext4), a new file may have that of a
+class EqualDisk(LinkedDisk):
+    """A disk with files of equal bytes. Where free inodes are reused immediately (ext4), a new file may have that of a
     deleted one."""
 
     def __init__(self, lab: Lab, reading: Reading, *, header: bool = False) -> None:

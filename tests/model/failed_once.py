@@ -566,4 +566,23 @@ FAILED_ONCE = [
             *[("rename_over", "a.log", 3, "a.log", 0), ("write_much", "a.log", 20)],
         ],
     ),
+    Program(
+        "the log is rotated after another file was renamed over it",
+        MULTILINE | {"gzip": False, "flush_at_once": False, "disk": True},
+        [
+            *[("write", "b.log", (2,)), ("write", "a.log", (4,)), ("rename_over", "a.log", 0, "b.log", 0)],
+            *[("run", (3,)), ("rotate", "b.log"), ("write", "b.log", (3,))],
+        ],
+        "twice",
+    ),
+    Program(
+        "a copy is compressed and moved to another directory before the agent looks, and few files may be open",
+        LINES | {"symlinks": True, "flush_at_once": True, "disk": True, "few": True, "growing": True, "present": True},
+        [
+            *[("write", "a.log", (1,)), ("copytruncate", "a.log"), ("write", "a.log", (4,))],
+            *[("run", (11, 3, 3, 3, 0.001)), ("copytruncate", "a.log"), ("gzip", "a.log", 1)],
+            *[("write", "a.log", (6,)), ("move_inside", "a.log", 1), ("kill",)],
+        ],
+        "processed",
+    ),
 ]

@@ -13,6 +13,7 @@ from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.options.inputs import TakeOverConfig
 from log_shipper.shipper.options.model import (
     CloseConfig,
+    DeleteConfig,
     InputConfig,
     ProspectorConfig,
     QueueConfig,
@@ -532,3 +533,32 @@ def test_a_file_that_turns_out_to_be_another_after_its_input_was_removed_is_rele
     assert inode not in lab.opened_by_agent()
     lab.expect_lines("b.log", *["one"] * 20)
     assert len(lab.records) == 520
+
+
+def test_what_is_added_to_a_file_between_its_inputs_is_counted_when_it_is_deleted(lab: ReloadingLab) -> None:
+    lab.configure(lab.make_input("files", "*.log"))
+    lab.start()
+    lab.destination.holding = True
+    lab.append("a.log", "one\n")
+    lab.wait_until(lambda: lab.running.metrics.events_read)
+    lab.reload(lab.make_input("files", "*.log", tags=("new",)))
+    lab.append("a.log", "two\n" * 100)
+    lab.scan(3)
+    lab.remove("a.log")
+    lab.scan(3)
+    lab.destination.holding = False
+    lab.scan(3)
+    assert (lab.messages, lab.running.metrics.bytes_lost) == (["one"], 400)
+
+
+@pytest.mark.parametrize("then", ["another input", "not deleting"])
+def test_a_file_that_its_input_deletes_no_more_stays(lab: ReloadingLab, then: str) -> None:
+    lab.configure(lab.make_input("files", "*.log", delete=DeleteConfig(enabled=True, grace_period=1800.0)))
+    lab.ship("a.log", "one")
+    for _ in range(10):
+        lab.step(100.0)
+    assert not lab.crawler.running
+    lab.reload(lab.make_input("other", "*.txt") if then == "another input" else lab.make_input("files", "*.log"))
+    for _ in range(40):
+        lab.step(100.0)
+    assert (lab.logs / "a.log").exists()

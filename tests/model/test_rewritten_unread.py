@@ -221,3 +221,38 @@ def test_a_suspected_copy_that_is_overwritten_is_a_file_of_its_own(lab: Lab) -> 
         lab.scan(2)
     lost = count_lost(lab)
     assert SECOND.splitlines()[0] in lab.messages or lost >= len(SECOND)
+
+
+@pytest.mark.parametrize("first", ["", "one\n"], ids=["empty", "with a line"])
+def test_what_is_added_to_a_file_that_waits_to_be_opened_is_counted_when_it_is_deleted(lab: Lab, first: str) -> None:
+    lab.input["harvester_limit"] = 1
+    lab.start()
+    lab.destination.holding = True
+    lab.append("a.log", "x\n")
+    lab.scan()
+    lab.append("b.log", first)
+    lab.scan()
+    lab.append("b.log", SECOND)
+    lab.scan()
+    lab.remove("b.log")
+    lab.scan()
+    assert count_lost(lab) == len(first + SECOND)
+
+
+@pytest.mark.parametrize("first", ["", "one\n"], ids=["empty", "with a line"])
+def test_so_is_what_is_added_just_before_that_to_one_that_was_open_before(lab: Lab, first: str) -> None:
+    lab.input["harvester_limit"] = 1
+    lab.append("b.log", first)
+    lab.start()
+    lab.scan()
+    lab.calm_down()
+    lab.destination.holding = True
+    lab.append("a.log", "x\n")
+    lab.wait_until(lambda: [file.state.path for file in lab.crawler.running.values()] == [f"{lab.logs}/a.log"])
+    lab.append("b.log", "two\n")
+    lab.scan(3)
+    lab.append("b.log", SECOND)
+    lab.step(AT_ONCE)
+    lab.remove("b.log")
+    lab.scan()
+    assert count_lost(lab) == len("two\n" + SECOND)

@@ -291,12 +291,12 @@ class Crawler:
         """Wake the open files with new data; return the other files with new data."""
         changed = []
         for key in self._watcher.take_changed():
-            harvester = self.running.get(key)
-            if harvester is not None:
+            if (harvester := self.running.get(key)) is not None:
                 self.scheduler.wake(harvester)
             elif self.files.state(key) is not None:
                 changed.append(key)
         self._survey.look_again(changed)
+        self._open_limits.note_growth(changed, self._survey.candidates)
         return changed
 
     def _with_new_data(self, changed: list[FileKey]) -> list[Candidate]:
@@ -307,7 +307,7 @@ class Crawler:
         candidates = self._survey.candidates
         self.open_files.forget_missing(candidates)
         unwatched = [key for key in self.files.to_open_again if not self._watcher.is_watched(key)]
-        self._survey.look_again({*unwatched, *self._touches.closed, *self.files.draining})
+        self._survey.look_again({*unwatched, *self._touches.closed, *self._open_limits.to_look_at()})
         self._touches.step()
         self.open_files.end_renamed(candidates)
         wanted = to_open(candidates, self.files, self._input_swap.blocked)

@@ -201,6 +201,20 @@ def test_under_path_a_rotation_out_of_the_globs_leaves_one_entry_for_the_path_al
     assert lab.messages[11:] == ["while down"] * 10
 
 
+def test_under_path_a_longer_file_that_is_renamed_to_the_path_is_another_one(lab: UserLab) -> None:
+    """Also where the bytes that are compared of a rewritten file are the same."""
+    lab.options = {"file_identity.path": None, "close.on_state_change.inactive": "1m"}
+    head, foot = "head\n" * 300, "foot\n" * 5000
+    lab.append("a.log", head + "first\n" * 10000 + foot)
+    lab.start()
+    lab.pass_time(600)
+    assert len(lab.messages) == 15300
+    lab.append("new", head + "third\n" * 10000 + foot + "more\n")
+    lab.rotate("new", to="a.log")
+    lab.pass_time(600)
+    assert lab.messages.count("third") == 10000
+
+
 def test_under_fingerprint_a_copytruncate_neither_loses_nor_repeats_a_line(lab: UserLab) -> None:
     lab.options = IDENTITIES["fingerprint"]
     lab.append("a.log", f"{HEAD}one\n")

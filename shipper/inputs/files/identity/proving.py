@@ -72,6 +72,8 @@ class SecondReading:
 def is_as_closed(state: FileState, opened: OpenedFile) -> bool:
     """Return True if a file that this process closed is unchanged, was only renamed, or has grown and ends as it was
     read (rewrite_detector.py has the reasons). Raises OSError."""
+    if (state.device, state.inode) != opened.scanned.inode:
+        return False  # with file_identity.path: a file that was renamed to this path
     if state.changed == opened.scanned.changed:
         return True
     if not opened.content.compressed and opened.size > state.size_seen:

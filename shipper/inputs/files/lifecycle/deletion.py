@@ -103,6 +103,9 @@ class Deletions:
         return self._due[0][0] if self._due else float("inf")
 
     def _take_turn(self, deletion: PendingDeletion, read_on: ReadOn) -> None:
+        rules = self._rules.get(deletion.state.input)
+        if rules is None or not rules.enabled:
+            return  # since a reload
         with opened_plain(deletion.state.path, os.O_NOFOLLOW) as file:
             # Our own renaming changes the time of change: it proves an unchanged file only at first.
             status = _status_if_read(file, deletion.state, as_closed=deletion.saved is None) if file else None

@@ -143,6 +143,12 @@ class Files:
         waiting = [of_input.items() for of_input in self.waiting.values()]
         return [*self.closed, *[key for items in waiting for key, state in items if state.was is not None]]
 
+    def renew_waiting(self, key: FileKey, candidate: Candidate) -> None:
+        """Note what was seen of a waiting file last. It keeps its place."""
+        waiting = self.waiting[key[0]][key]
+        self.bytes_waiting += candidate.file.size - waiting.candidate.file.size
+        self.waiting[key[0]][key] = self[key].state = Waiting(candidate, waiting.was)
+
     def change(self, key: FileKey, state: State | None) -> None:
         file = self[key]
         if file.state is not None:

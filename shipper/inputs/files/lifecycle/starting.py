@@ -5,6 +5,7 @@ No file is read before its id is saved.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import replace
 from itertools import islice
@@ -25,6 +26,7 @@ from log_shipper.shipper.inputs.files.reading.batch_reader import BatchReader
 from log_shipper.shipper.inputs.files.reading.factory import ActiveInputs
 from log_shipper.shipper.inputs.files.reading.harvester import Harvester
 
+MAX_LOOKS = 200  # at waiting files in a survey
 TICK = 0.02  # file systems keep time in ticks of up to 10 ms: data written just after the start can look older
 
 Refused = tuple[OpenedFile, EntryMatch, OSError]
@@ -37,6 +39,7 @@ class OpenLimits:
     def __init__(self, files: Files, most: int) -> None:
         self._limits: dict[str, int] = {}  # by input id
         self._behind: dict[FileKey, Candidate] = {}  # the new content of files that have ended and are draining
+        self._turn: deque[FileKey] = deque()  # of the waiting files to be looked at
         self._files = files
         self._most = most
 
@@ -75,12 +78,32 @@ class OpenLimits:
                 elif (now := candidates[key].file) is not waiting.candidate.file:
                     if was_replaced(waiting.candidate.file, now):
                         missing.append(waiting.candidate)
-                    self._files.change(key, Waiting(candidates[key], waiting.was))
+                    self._files.renew_waiting(key, candidates[key])
         return [*missing, *self._renew_behind(candidates)]
 
+    def to_look_at(self) -> list[FileKey]:
+        """Return the files that are inspected at each survey: if one is deleted, only the last size that was seen can
+        be counted. Waiting files have their turn."""
+        if not self._turn:
+            self._turn.extend(key for of_input in self._files.waiting.values() for key in of_input)
+        return [*self._files.draining, *(self._turn.popleft() for _ in range(min(len(self._turn), MAX_LOOKS)))]
+
+    def note_growth(self, keys: Iterable[FileKey], candidates: Mapping[FileKey, Candidate]) -> None:
+        """Note the new size of those of the files that wait; a survey notices that one is shorter."""
+        for key in keys:
+            waiting, now = self._files.state(key), candidates.get(key)
+            if isinstance(waiting, Waiting) and now is not None and now.file.size > waiting.candidate.file.size:
+                self._files.renew_waiting(key, now)
+
     def _renew_behind(self, candidates: Mapping[FileKey, Candidate]) -> list[Candidate]:
-        """Return the content of draining files that was replaced before it could be opened."""
-        ended = [key for key, draining in self._files.draining.items() if draining.harvester.state.ended is not None]
+        """Return the content of draining files that was replaced before it could be opened. What is added to one that
+        has not ended is lost with it."""
+        ended = []
+        for key, harvester in [(key, draining.harvester) for key, draining in self._files.draining.items()]:
+            if harvester.state.ended is not None:
+                ended.append(key)
+            elif key in candidates and not harvester.content.compressed:
+                harvester.size = max(harvester.size, candidates[key].file.size)
         before = self._behind
         self._behind = {key: candidates[key] for key in ended if key in candidates}
         missing = []

@@ -45,7 +45,8 @@ def report_unopened(
         return
     for state in list(entries.closed_entries.values()):
         unseen = missing.pop(key_of(state), None)
-        if unseen is not None and state.size_seen:  # else it is compressed
+        was_empty = not (state.fingerprint[0] or state.compressed)
+        if unseen is not None and (state.size_seen or was_empty):  # else it is compressed
             entries.change(replace(state, size_seen=max(state.size_seen, unseen.file.size)))
     found = _found_elsewhere(missing.values(), candidates, known) if missing else set()
     for key, candidate in missing.items():

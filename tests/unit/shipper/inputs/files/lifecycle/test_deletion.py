@@ -8,9 +8,11 @@ import pytest
 from log_shipper.registry.registrar import Registrar
 from log_shipper.registry.state import FileState
 from log_shipper.shipper.inputs.files.discovery.scanner import ScannedFile
+from log_shipper.shipper.inputs.files.discovery.spec import InputSpec
 from log_shipper.shipper.inputs.files.identity.fingerprint import HEAD_SIZE
 from log_shipper.shipper.inputs.files.lifecycle.deletion import OTHERS_AFTER, Deletions
 from log_shipper.shipper.metrics import Metrics
+from log_shipper.shipper.options.model import DeleteConfig, InputConfig
 from log_shipper.shipper.reader.log_file import TAIL_SIZE
 from tests.fakes import ManualClock
 from tests.reading_room import Books, entry_of
@@ -29,6 +31,8 @@ class Bin:
         self.deletions = Deletions(
             cast("Registrar", self.books), clock, self.metrics, self._is_read_by_all, self._unlink, self._rename
         )
+        deleting = DeleteConfig(enabled=True, grace_period=GRACE)
+        self.deletions.update_rules([InputSpec(InputConfig(id="app", paths=("/l",), delete=deleting))])
         self.others_read = False  # the file, which they have not read to its end
         self.last_words = b""  # written just before the file goes
         self.last_events: list[Callable[[], object]] = []  # when it was checked, and is about to get another name

@@ -45,7 +45,7 @@ def check(spark: SparkSession) -> None:
     """Run a task on each executor core, and compare. In local mode, where tasks use the driver's Python, do nothing.
     Raises SinkError."""
     context = spark.sparkContext
-    if str(context.master).startswith("local"):
+    if is_local(str(context.master)):
         return
     report, cores = reporter(OURS, LIBRARIES), context.defaultParallelism
     try:
@@ -55,6 +55,11 @@ def check(spark: SparkSession) -> None:
     (driver,) = (PythonReport(*fields) for fields in report(()))
     if wrong := differences(driver, [PythonReport(*fields) for fields in given]):
         raise SinkError(f"the Python of the executors is not the driver's: {'; '.join(wrong)}. {_WAY_OUT}")
+
+
+def is_local(master: str) -> bool:
+    """Return True if the tasks run on the driver's machine, with its Python and its directories."""
+    return master == "local" or master.startswith("local[")
 
 
 def reason(text: str) -> str:

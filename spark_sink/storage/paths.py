@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from log_shipper.spark_sink.errors import SinkError, enumerated, translate
 from log_shipper.spark_sink.options.model import SinkConfig
+from log_shipper.spark_sink.platform.executors import is_local
 from log_shipper.spark_sink.platform.spark_errors import SPARK_ERRORS
 from log_shipper.spark_sink.storage.locations import Location
 
@@ -17,7 +18,7 @@ def check_shared(spark: SparkSession, config: SinkConfig) -> None:
     """Write a file to each local directory that tasks write to, and check from a task on each executor core that it
     exists. In local mode, do nothing. Raises SinkError."""
     context = spark.sparkContext
-    if str(context.master).startswith("local["):
+    if is_local(str(context.master)):
         return
     for directory in dict.fromkeys(_written_by_tasks(config)):
         probe, cores = directory / f"_spark_sink_probe_{uuid4().hex}", context.defaultParallelism

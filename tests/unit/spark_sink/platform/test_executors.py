@@ -4,6 +4,7 @@ from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
+import pytest
 from pyspark import cloudpickle
 
 from log_shipper.spark_sink.platform.executors import (
@@ -12,6 +13,7 @@ from log_shipper.spark_sink.platform.executors import (
     THE_SINK,
     PythonReport,
     differences,
+    is_local,
     reason,
     reporter,
 )
@@ -80,6 +82,16 @@ def test_a_change_of_the_sinks_code_changes_its_digest(tmp_path: Path) -> None:
         )
         digests.append(done.stdout)
     assert digests[0] != digests[1]
+
+
+@pytest.mark.parametrize("master", ["local", "local[2]", "local[*]", "local[4,2]"])
+def test_in_local_mode_tasks_run_where_the_driver_does(master: str) -> None:
+    assert is_local(master)
+
+
+@pytest.mark.parametrize("master", ["local-cluster[2,1,1024]", "spark://local:7077", "yarn", "localhost"])
+def test_a_cluster_has_machines_of_its_own_even_if_its_name_begins_with_local(master: str) -> None:
+    assert not is_local(master)
 
 
 def test_why_no_task_ran_is_reported_in_words() -> None:

@@ -63,15 +63,15 @@ NAMES: Mapping[str, tuple[str, ...]] = {
 }
 # An option with a URL -> the option that allows the URL to be without TLS.
 _ENDPOINTS = {"aws_endpoint": "aws_allow_http", "azure_storage_endpoint": "azure_allow_http"}
-# Hadoop's names; the rest of them have no exact counterpart.
+# Hadoop's names, each with what to set; the rest of them have no exact counterpart.
 _OF_HADOOP = {
     "fs.s3a.access.key": "aws_access_key_id",
     "fs.s3a.secret.key": "aws_secret_access_key",
     "fs.s3a.session.token": "aws_session_token",
     "fs.s3a.endpoint": "aws_endpoint",
     "fs.s3a.endpoint.region": "aws_region",
-    "fs.s3a.path.style.access": "aws_virtual_hosted_style_request",
-    "fs.s3a.connection.ssl.enabled": "aws_allow_http",
+    "fs.s3a.path.style.access": "aws_virtual_hosted_style_request, with the opposite value,",
+    "fs.s3a.connection.ssl.enabled": "aws_allow_http, with the opposite value,",
     "fs.azure.account.key.": "azure_storage_account_key",
     "fs.azure.account.oauth2.client.id": "azure_storage_client_id",
     "fs.azure.account.oauth2.client.secret": "azure_storage_client_secret",

@@ -31,6 +31,10 @@ def test_options_are_as_the_library_takes_them(lab: ConfigLab) -> None:
         ("{aws_regoin: x}", "table.options.aws_regoin: unknown option; did you mean 'aws_region'?"),
         ("{region: x}", "table.options.region: unknown option; did you mean 'aws_region'?"),
         ("{fs.s3a.secret.key: x}", "table.options.fs.s3a.secret.key: is a Hadoop name; set aws_secret_access_key"),
+        (
+            "{fs.s3a.connection.ssl.enabled: false}",
+            "is a Hadoop name; set aws_allow_http, with the opposite value, instead",
+        ),
         ("{fs.s3a.fast.upload: x}", "table.options.fs.s3a.fast.upload: is a Hadoop name; set aws_... instead"),
         ("{azure_storage_account_key: x}", "table.options.azure_storage_account_key: unknown option; "),
         (
@@ -70,6 +74,7 @@ def test_on_a_disk_the_options_of_all_stores_may_stay(lab: ConfigLab) -> None:
     [
         ("spark.hadoop.fs.s3a.access.key", "aws_access_key_id"),
         ("spark.hadoop.fs.s3a.connection.maximum", "aws_..."),
+        ("spark.hadoop.fs.s3a.path.style.access", "aws_virtual_hosted_style_request, with the opposite value,"),
         ("spark.hadoop.fs.azure.account.key.lake.dfs.core.windows.net", "azure_storage_account_key"),
     ],
 )

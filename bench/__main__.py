@@ -19,6 +19,7 @@ script/bench --search  time until `spark-sink search` finds a line in a day of r
 
 import argparse
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from bench import (
@@ -42,13 +43,16 @@ from bench.runs import Runs, broker, report
 from log_shipper.config.text.units import parse_duration, parse_size
 
 LINES = 1_000_000
+# The options that choose other figures than those of one file and of --quiet.
+WITHOUT_PICTURE = ("shapes", "kills", *variants.VARIANTS, "inputs", "outage", "scale", "many", "churn")
+WITHOUT_PICTURE += ("sink", "month", "search")
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     parser = _parser()
-    options = parser.parse_args()
-    if options.svg and (options.scale or options.shapes is not None or options.sink is not None):
-        parser.error("--svg draws the figures of one file. Remove --shapes, --scale and --sink.")
+    options = parser.parse_args(arguments)
+    if options.svg and any(getattr(options, name) not in (None, False) for name in WITHOUT_PICTURE):
+        parser.error("--svg is only for one file and for --quiet.")
     if options.search:
         report("\n\n".join(sink_search.tables(options.rows, options.rounds)))
         return

@@ -16,7 +16,7 @@ class Runs:
     def __init__(self, broker: Broker, directory: Path) -> None:
         self.directory = directory
         self._broker = broker
-        self._runs = 0
+        self._runs = self._paths = 0
 
     def job(self, log: Path, count: int, partitions: int = PARTITIONS) -> ShippingJob:
         self._runs += 1
@@ -28,7 +28,8 @@ class Runs:
 
     def fresh(self, name: str) -> Path:
         """Return a path that no earlier run has used."""
-        return self.directory / f"{name}-{self._runs}"
+        self._paths += 1
+        return self.directory / f"{name}-{self._paths}"
 
 
 def broker(directory: Path) -> Broker:

@@ -1,7 +1,8 @@
 """Reports the state of the sink to the service manager: starting, ready, alive, stopping, and a status line.
 
-The sink is alive while it makes progress, by the same rule as `/health` (monitor/liveness.py); otherwise systemd
-restarts it. Without a service manager, this module does nothing.
+The sink is alive while it makes progress, by the same rule as `/health` (monitor/liveness.py). After the start, systemd
+otherwise restarts it (WatchdogSec). During the start it does so only if the unit has a finite TimeoutStartSec, which
+ours has not, because a download may take long. Without a service manager, this module does nothing.
 """
 
 import time
@@ -11,7 +12,7 @@ from log_shipper.runtime.systemd import Notifier
 
 NEVER = float("inf")
 INTERVAL = 5.0  # seconds between two reports
-# Each extension of the unit's TimeoutStartSec during the start. The next one is requested long before.
+# Each extension of a finite TimeoutStartSec during the start. The next one is requested long before.
 EXTENSION = 60.0
 WAITING = "waiting for topics that do not exist yet"
 

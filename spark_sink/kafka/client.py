@@ -39,7 +39,7 @@ _READING: dict[str, Setting] = {
     # take 2.6 s with 10 ms, 0.4 s with 1 ms. With 0 the client would fetch without a pause.
     "fetch.wait.max.ms": 1,
 }
-# Settings that raw settings may not change: `config.sink.kafka` refuses them.
+# Settings that raw settings may not change: `options.kafka.NOT_RAW` refuses them.
 _ALWAYS: dict[str, Setting] = {
     "enable.auto.commit": False,
     "enable.auto.offset.store": False,

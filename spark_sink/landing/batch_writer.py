@@ -10,8 +10,9 @@ marks have the end of the batch; nothing below it is read again. In each table a
 transaction id is the query's id and the batch's number: a second job with the same checkpoint fails instead of writing
 the same rows.
 
-Only the first batch of a run may be a retry, so only that batch skips the offsets below the marks' ends. A re-created
-topic begins at 0 again, and its rows must not be taken for old ones.
+Every batch begins at the marks' ends. Only the first batch of a run may be a retry: if its marks have landed, the
+remainder is committed without the used transaction id (`BatchHandler`). A partition that ends before its start was
+re-created, and is read from 0 (`ranges_between`).
 """
 
 import time

@@ -60,7 +60,7 @@ def records_of(offsets: OffsetRange, messages: Sequence[Message]) -> KafkaRecord
         [message.timestamp()[1] for message in messages],
         _Keys(messages),
         [message.value() for message in messages],
-        [message.headers() or None for message in messages],  # type: ignore[misc]  # as above
+        [message.headers() or None for message in messages],  # type: ignore[misc]  # the stub also allows a dict and texts, as a producer sends
     )
 
 

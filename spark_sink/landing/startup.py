@@ -1,9 +1,8 @@
 """The start of a run: read, check and complete marks and tables before the first batch.
 
 The steps are correct because of their order: a check comes before any step that could overwrite the checked state. All
-steps share one read of each table's log, in step 2 (for the marks in step 1, and once before for the number of the last
-append); step 8 reads again the tables that it changes. On a local file system each log is read once more, to find files
-torn by a power cut.
+steps share one read of each table's log, in step 2 (for the marks in step 1); step 8 reads again the tables that it
+changes. On a local file system each log is read once more, to find files torn by a power cut.
 
     1   read_marks        Without the marks, all rows would count as new. Files of a log that a power cut has torn are
                           deleted before the log is read, here and in step 2.

@@ -5,7 +5,7 @@ thread, and perhaps not at all for the last batch before a stop. So a batch is l
 totals do not depend on events. The JSON line of a batch, explained in docs/reference/sink-metrics.md:
 
     {"@timestamp":"…","log.level":"info","message":"batch","ecs.version":"1.6.0","log.logger":"log_shipper.spark_sink.monitor.progress",
-     "batch":7,"rows_in":1210,"landed":1199,"repeats":10,"bad":1,"suspects":12,"lost":0,"seconds":0.8,
+     "batch":7,"rows_in":1210,"landed":1199,"repeats":10,"bad":1,"tombstones":0,"suspects":12,"lost":0,"seconds":0.8,
      "rows_per_second":1498.8,"lag":0,"landed_total":90210,"repeats_total":10,"bad_total":3}
 
 Other queries of the session (of views) have events too, with their own batch numbers: only events of the query named

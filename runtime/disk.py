@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
-from log_shipper.runtime.disk_errors import DanglingLink, LinkedFile, NotDirectory, NotPlainFile
+from log_shipper.runtime.disk_errors import DanglingLink, LinkedFile, Misplaced, NotDirectory, NotPlainFile
 
 
 class AppendedFile(Protocol):
@@ -70,9 +70,8 @@ def make_directory(directory: Path, mode: int = 0o777, *, owned_as_parent: bool 
         raise NotDirectory(directory) from None
     if owned_as_parent:
         give_to_owner_of_parent(directory)
-    fsync_directory(
-        directory.parent
-    )  # otherwise, a power failure may remove the directory with everything fsynced in it
+    # Otherwise, a power failure may remove the directory with everything fsynced in it.
+    fsync_directory(directory.parent)
 
 
 def replace_file(path: Path, content: bytes, mode: int = 0o600) -> None:
@@ -98,11 +97,9 @@ def open_plain(path: Path, flags: int, mode: int = 0) -> int:
     """Return the descriptor of a regular file. Symlinks are refused, because a rename replaces them instead of their
     target; so are directories, FIFOs and devices, which could block forever. Raises Misplaced, OSError.
     """
+    made = bool(flags & os.O_CREAT) and not path.exists()
     try:
-        made = bool(flags & os.O_CREAT) and not path.exists()
         descriptor = os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, mode)
-        if made:
-            give_to_owner_of_parent(path)
     except OSError as error:
         if error.errno == errno.ELOOP:
             refuse_dangling(path)
@@ -110,9 +107,14 @@ def open_plain(path: Path, flags: int, mode: int = 0) -> int:
         if error.errno in (errno.EISDIR, errno.ENXIO):
             raise NotPlainFile(path) from error
         raise
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+    try:
+        if made:
+            give_to_owner_of_parent(path)
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise NotPlainFile(path)
+    except (OSError, Misplaced):
         os.close(descriptor)
-        raise NotPlainFile(path)
+        raise
     return descriptor
 
 

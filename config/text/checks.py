@@ -42,10 +42,17 @@ def without_blanks(items: tuple[str, ...]) -> Iterator[Finding]:
 
 
 def not_blank(text: str | Secret) -> Iterator[Finding]:
-    """Check a name or a path. No system has paths with a NUL, and Python raises unexpected errors for them."""
+    """Check a name or a path."""
     plain = text.reveal() if isinstance(text, Secret) else text
     if not plain.strip():
         yield "", "is empty"
+    yield from without_nul(text)
+
+
+def without_nul(text: str | Secret) -> Iterator[Finding]:
+    """Check a path, which may be empty. No system has paths with a NUL, and Python raises unexpected errors for
+    them."""
+    plain = text.reveal() if isinstance(text, Secret) else text
     if "\0" in plain:
         yield "", f"{text!r} contains a NUL character"
 

@@ -51,6 +51,8 @@ def read_text(file: Path | str) -> str:
 
 def check_plain(file: Path | str) -> None:
     """Raise OSError if it is not a regular file."""
+    if "\0" in os.fspath(file):  # otherwise a ValueError
+        raise OSError(errno.EINVAL, "its path contains a NUL character", str(file))
     _check(file, os.stat(file))
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from log_shipper.config.text.checks import Finding, file_mode, not_blank
+from log_shipper.config.text.checks import Finding, file_mode, not_blank, without_nul
 from log_shipper.config.text.units import Duration, Size
 from log_shipper.runtime.logs.options import LogLinesConfig
 from log_shipper.shipper.options import filebeat
@@ -27,7 +27,8 @@ class LogMetricsConfig:
 class LogFilesConfig:
     ignored: ClassVar = filebeat.LOG_FILES_IGNORED
     path: str | None = field(
-        default=None, metadata={"doc": "The directory of log files; by default path.logs, or `logs`."}
+        default=None,
+        metadata={"doc": "The directory of log files; by default path.logs, or `logs`.", "check": without_nul},
     )
     name: str = field(
         default="shipper",

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
-from log_shipper.config.text.checks import Finding, file_mode, not_blank
+from log_shipper.config.text.checks import Finding, file_mode, not_blank, without_nul
 from log_shipper.config.text.units import Duration
 from log_shipper.config.yaml.deferred import Deferred
 from log_shipper.config.yaml.load import RawConfig
@@ -84,7 +84,9 @@ class PathConfig:
         default=None,
         metadata={"doc": "The base directory of config.inputs.path; by default that of the configuration file."},
     )
-    logs: str | None = field(default=None, metadata={"doc": "The directory of `logging.to_files`."})
+    logs: str | None = field(
+        default=None, metadata={"doc": "The directory of `logging.to_files`.", "check": without_nul}
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -53,6 +53,10 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     assert refused(tmp_path / "no.yml") == f"{tmp_path}/no.yml: cannot be read: No such file or directory"
 
 
+def test_a_path_with_a_nul_is_refused_like_one_that_does_not_exist(tmp_path: Path) -> None:
+    assert refused(tmp_path / "a\0b").endswith("cannot be read: its path contains a NUL character")
+
+
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     file = tmp_path / "shipper.yml"

@@ -30,6 +30,12 @@ def test_an_unknown_component_or_level_is_a_mistake(options: str, problem: str, 
     assert f"logging.{problem}" in message
 
 
+@pytest.mark.parametrize("option", ["path.logs", "logging.files.path"])
+def test_a_directory_with_a_nul_is_refused_and_an_empty_one_is_the_default(lab: ConfigLab, option: str) -> None:
+    assert lab.problems_with(f'{option}: "a\\0b"\n') == [f"shipper.yml:5: {option}: 'a\\x00b' contains a NUL character"]
+    lab.load_with(f"{option}: ''\n")
+
+
 DEBUG = "level: debug, selectors: "
 
 

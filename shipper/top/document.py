@@ -8,6 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+# Bounds of what is shown; they are larger than what a program reports.
+TOO_LARGE = 1e18
+MAX_TIME = 2.0**37  # unix seconds, in the year 6325
+MIN_STEP = 0.001  # seconds
+
 
 @dataclass(frozen=True, slots=True)
 class Figure:
@@ -82,8 +87,8 @@ def parse(body: bytes) -> Document:
         program=_text(status, "program"),
         version=_text(status, "version"),
         name=_text(status, "name") or _text(status, "host"),
-        started=_number(status.get("started")) or 0.0,
-        now=_number(status.get("now")) or 0.0,
+        started=_time(status.get("started")),
+        now=_time(status.get("now")),
         state=_text(health, "state"),
         text=_text(health, "text"),
         figures=[_figure(item) for item in _objects(status, "figures")],
@@ -101,15 +106,19 @@ def _chart(item: Mapping[str, Any]) -> Chart:
         Series(_text(one, "label"), [_number(value) for value in _list(one, "values")])
         for one in _objects(item, "series")
     ]
-    step, until = _number(item.get("step_seconds")) or 1.0, _number(item.get("until")) or 0.0
+    step, until = max(_number(item.get("step_seconds")) or 1.0, MIN_STEP), _number(item.get("until")) or 0.0
     return Chart(_text(item, "title"), _text(item, "unit"), step, until, series)
 
 
 def _table(item: Mapping[str, Any]) -> Table:
     columns = [Column(_text(one, "label"), _text(one, "kind")) for one in _objects(item, "columns")]
-    rows = [row for row in _list(item, "rows") if isinstance(row, list)]
+    rows = [list(map(_cell, row)) for row in _list(item, "rows") if isinstance(row, list)]
     padded = [[*row, *[None] * len(columns)][: len(columns)] for row in rows]
     return Table(_text(item, "title"), _text(item, "empty"), columns, padded)
+
+
+def _cell(value: object) -> object:
+    return _number(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
 def _objects(item: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
@@ -126,5 +135,12 @@ def _text(item: Mapping[str, Any], name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
+def _time(value: object) -> float:
+    return min(max(_number(value) or 0.0, 0.0), MAX_TIME)
+
+
 def _number(value: object) -> float | None:
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+    """Return the number; None for another value, for NaN and for one that is too large."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return value if abs(value) < TOO_LARGE else None

@@ -5,6 +5,8 @@ import json
 import pytest
 
 from log_shipper.shipper.top.document import parse
+from log_shipper.shipper.top.frame import render
+from log_shipper.shipper.top.view import View
 from tests.status_documents import document
 
 
@@ -20,6 +22,20 @@ def test_a_document_is_read() -> None:
 def test_what_is_no_such_document_is_refused(body: bytes) -> None:
     with pytest.raises(ValueError):  # noqa: PT011  # json's and ours
         parse(body)
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e300", "-1e300", "1e-300", f"1{'0' * 400}"])
+def test_a_number_that_no_program_has_is_shown_as_unknown_or_as_the_last_possible_one(number: str) -> None:
+    whole = document()
+    whole["started"] = whole["now"] = "NUMBER"
+    whole["figures"][0] |= {"value": "NUMBER", "rate": "NUMBER"}
+    whole["charts"][0]["step_seconds"] = whole["charts"][1]["until"] = "NUMBER"
+    whole["charts"][0]["series"][0]["values"][-1] = "NUMBER"
+    for table in whole["tables"]:
+        table["rows"] += [["NUMBER"] * len(table["columns"])]
+    read = parse(json.dumps(whole).replace('"NUMBER"', number).encode())
+    for height in (None, 60):
+        assert render(View("asked", read), 120, height)
 
 
 def test_what_is_missing_is_empty_and_what_is_of_another_type_is_left_out() -> None:

@@ -107,8 +107,12 @@ class Rates:
 
     def rate_of(self, counter: Callable[[Snapshot], int]) -> float | None:
         """Return the rate per second; None while unknown."""
+        return self.rates_of(lambda snapshot: {"": counter(snapshot)}).get("")
+
+    def rates_of(self, counters: Callable[[Snapshot], Mapping[str, int]]) -> Mapping[str, float]:
+        """Return the rates per second by name; empty while unknown. A new counter has risen from 0."""
         snapshots = list(self._snapshots)
-        if len(snapshots) < 2:
-            return None
-        seconds = snapshots[-1].monotonic - snapshots[0].monotonic
-        return round((counter(snapshots[-1]) - counter(snapshots[0])) / seconds, 1) if seconds > 0 else None
+        if not snapshots or (seconds := snapshots[-1].monotonic - snapshots[0].monotonic) <= 0:
+            return {}
+        before, now = counters(snapshots[0]), counters(snapshots[-1])
+        return {name: round((count - before.get(name, 0)) / seconds, 1) for name, count in now.items()}

@@ -8,7 +8,7 @@ from log_shipper.runtime.monitor.document import Document, chart, table
 from log_shipper.runtime.monitor.health import Health
 from log_shipper.shipper.monitor.sampler import Sampler
 from log_shipper.shipper.monitor.series import CHARTS, STEP, Rates, Series
-from log_shipper.shipper.monitor.snapshot import InputFigures, Snapshot
+from log_shipper.shipper.monitor.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,7 @@ def _parts(snapshot: Snapshot | None, rates: Rates) -> list[Document]:
                 ("behind", "Behind", "bytes"),
                 ("files", "Files open", "number"),
             ),
-            [_input_row(figures, rates) for figures in snapshot.inputs] if snapshot else [],
+            _input_rows(snapshot, rates) if snapshot else [],
         ),
         table(
             "topics",
@@ -178,11 +178,11 @@ def _parts(snapshot: Snapshot | None, rates: Rates) -> list[Document]:
     ]
 
 
-def _input_row(figures: InputFigures, rates: Rates) -> tuple[object, ...]:
-    def read(snapshot: Snapshot) -> int:
-        return next((other.events_read for other in snapshot.inputs if other.id == figures.id), 0)
-
-    return figures.id, figures.type, figures.events_read, rates.rate_of(read), figures.behind, figures.files_open
+def _input_rows(snapshot: Snapshot, rates: Rates) -> list[tuple[object, ...]]:
+    read = rates.rates_of(lambda taken: {one.id: one.events_read for one in taken.inputs})
+    return [
+        (one.id, one.type, one.events_read, read.get(one.id), one.behind, one.files_open) for one in snapshot.inputs
+    ]
 
 
 def _seconds(age: float | None) -> float | None:

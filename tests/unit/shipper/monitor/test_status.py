@@ -1,5 +1,6 @@
 """The document that the page and `shipper top` draw: its shape is a contract with both, and with the sink's."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +10,7 @@ from log_shipper.runtime.logs.recent import RecentMessage
 from log_shipper.runtime.monitor.document import Document
 from log_shipper.runtime.monitor.health import Health
 from log_shipper.shipper.monitor.sampler import Sampler
-from log_shipper.shipper.monitor.snapshot import KubernetesFigures, Snapshot
+from log_shipper.shipper.monitor.snapshot import InputFigures, KubernetesFigures, Snapshot
 from log_shipper.shipper.monitor.status import AgentIdentity, status
 from log_shipper.shipper.pipeline.letter_counts import LetterCount
 from tests.snapshots import KEPT, WELL, later
@@ -96,6 +97,27 @@ def test_its_rows_are_what_happened(document: Document) -> None:
     assert table(document, "dead_letters")["rows"] == [["too large", 3, WELL.time, "/var/log/app.log", 17]]
     assert table(document, "inputs")["rows"] == [["app", "filestream", 1000, 0.0, 5000, 3]]
     assert table(document, "topics")["rows"] == [["t", "it does not exist"]]
+
+
+class Walked(tuple[InputFigures, ...]):
+    """Inputs that count how often somebody walks through them."""
+
+    walks = 0
+
+    def __iter__(self) -> Iterator[InputFigures]:
+        Walked.walks += 1
+        return super().__iter__()
+
+
+def test_each_input_has_its_rate_and_many_of_them_are_not_searched_for_each() -> None:
+    def inputs(read: int) -> Walked:
+        return Walked(InputFigures(f"i{number}", "filestream", read * number, 0, 0, 0, None) for number in range(20))
+
+    sampler = sampled(replace(WELL, inputs=inputs(1)[:19]), later(WELL, 2.0, inputs=inputs(3)))
+    Walked.walks = 0
+    rows = table(status(IDENTITY, sampler, Health("ok", ""), [], ""), "inputs")["rows"]
+    assert [row[3] for row in rows] == [*map(float, range(19)), 28.5], "the last one is new"
+    assert Walked.walks < 5
 
 
 def test_the_pods_are_a_figure_where_they_are_watched() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from log_shipper.config.text.units import parse_duration
 from log_shipper.runtime.logs.visible import visible
-from log_shipper.shipper.cli.options import add_shared, existing_data
+from log_shipper.shipper.cli.options import add_shared, argument, existing_data
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.letters.letter_box import LetterBox, StoredLetter
 from log_shipper.shipper.options.model import ShipperConfig
@@ -36,10 +36,10 @@ def add_dead_letter_commands(parser: argparse.ArgumentParser) -> None:
     )
     sending.add_argument(
         "--timeout",
-        type=parse_duration,
+        type=argument(parse_duration),
         default=60.0,
         metavar="TIME",
-        help=("give up after this time without a response"),
+        help="give up after this time without a response",
     )
     add_shared(sending, lambda options: _resend(options, *existing_data(options)))
 

@@ -207,6 +207,10 @@ def chosen(config: ShipperConfig, wanted: str | None, path: str) -> tuple[InputC
     of_files = config.file_inputs
     named = [candidate for candidate in of_files if candidate.id == wanted]
     enabled = [candidate for candidate in of_files if candidate.enabled]
+    if wanted is None and of_files and not enabled:
+        raise StartError(
+            f"no file input is enabled; choose one with --input ID: {', '.join(candidate.id for candidate in of_files)}"
+        )
     if wanted is not None or not enabled:
         if named:
             return named[0], ""

@@ -1,4 +1,4 @@
-"""`shipper dead-letter list | show` show what programs wrote into their logs."""
+"""`shipper dead-letter`: its options, and what programs wrote into their logs on a terminal."""
 
 import json
 from pathlib import Path
@@ -27,6 +27,12 @@ def test_a_message_makes_a_terminal_do_nothing(
     assert printed.replace("\n", "").isprintable()
     if words != ["list"]:
         assert json.loads(printed)["message"] == HOSTILE
+
+
+def test_a_timeout_that_is_no_duration_is_refused_with_what_to_write(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["dead-letter", "resend", "--timeout", "soon"])
+    assert "--timeout: 'soon' is not a duration; write 5s, 1m30s" in capsys.readouterr().err
 
 
 def _listed(directory: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:

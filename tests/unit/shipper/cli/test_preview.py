@@ -158,6 +158,16 @@ def test_an_unknown_input_is_reported_with_the_known_ones(tmp_path: Path) -> Non
         chosen(load(file, ShipperConfig, env={}), "b", "-")
 
 
+def test_inputs_of_files_that_are_all_disabled_are_named(tmp_path: Path) -> None:
+    (file := tmp_path / "shipper.yml").write_text(
+        "filebeat.inputs: [{id: a, paths: [/x], enabled: false}, {type: udp, host: 'localhost:9'}]\noutput.console: ~"
+    )
+    config = load(file, ShipperConfig, env={})
+    with pytest.raises(StartError, match="no file input is enabled; choose one with --input ID: a$"):
+        chosen(config, None, "-")
+    assert chosen(config, "a", "-")[0].id == "a"
+
+
 def test_a_warning_is_given_once(preview: Previewer, caplog: pytest.LogCaptureFixture) -> None:
     preview("parsers: [{ndjson: ~}], include_lines: [x]", b"no JSON\n", "[{add_locale: ~}]")
     assert len(caplog.messages) == 1

@@ -55,7 +55,7 @@ def _reasons(snapshot: Snapshot) -> list[str]:
     if snapshot.letters_waiting:
         reasons.append(
             f"{snapshot.letters_waiting} rejected events cannot be saved as dead letters and block their files: "
-            "make path.data writable."
+            "see the log."
         )
     if snapshot.output.waiting:
         topic, words = next(iter(snapshot.output.waiting.items()))
@@ -89,7 +89,7 @@ def _of_disk_queue(queue: DiskQueueFigures) -> list[str]:
     if queue.watermark:
         words = (
             "is filling up",
-            ("is so full that the queue no longer grows"),
+            "is so full that the queue no longer grows",
             "is full: deleted files are closed unread",
         )
         return [f"The disk of the queue or of the registry {words[queue.watermark - 1]}: free some space there."]

@@ -70,7 +70,7 @@ class KafkaDeadLetter:
         self._producer: Producer | None = None  # rejections are rare: created on demand
         self._has_failed = False  # the producer has failed permanently
         self._silent_since = 0.0
-        # By batch and index. A batch is published until its letters are saved, so none is left behind.
+        # By batch and index. A batch stays here until its letters are saved, or it is given up.
         self._letters: dict[tuple[Batch, int], _Letter] = {}
 
     @property
@@ -80,6 +80,8 @@ class KafkaDeadLetter:
     def write(self, batch: Batch, rejected: Sequence[Rejection]) -> None:
         """Send, and wait briefly for acknowledgement. Raises OSError if Kafka has not accepted all of them; calling it
         again with the same batch continues."""
+        for key in [key for key in self._letters if key[0].source.is_lost()]:
+            del self._letters[key]
         letters = [self._letter(batch, rejection) for rejection in rejected]
         try:
             self._send(batch.source.file_id, letters)

@@ -100,6 +100,7 @@ class Publisher:
         return saved
 
     def given_up(self, batch: Batch) -> None:
+        self._refused_in_transaction = 0  # counted again at the next attempt to save the others
         self._resolve(batch)
 
     def _save_unsaved(self) -> None:
@@ -116,8 +117,8 @@ class Publisher:
         except OSError as error:
             self._retry_at = self._clock.monotonic() + RETRY_INTERVAL
             logger.error(
-                "cannot write to %s: %s. %d rejected events of %s are waiting, and the position of the file "
-                "does not advance. Make it writable; retrying every %d s",
+                "cannot save rejected events to %s: %s. %d events of %s wait, and the position of the file does not "
+                "advance. Retrying every %d s",
                 self._dead_letters.place,
                 error.strerror,
                 len(rejected),

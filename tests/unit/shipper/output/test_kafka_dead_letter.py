@@ -1,5 +1,6 @@
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,17 @@ def test_letters_are_in_the_topic_under_their_file_id_when_it_returns(lab: DeadL
 
 def test_no_client_is_made_before_the_first_letter(lab: DeadLetterLab) -> None:
     assert lab.kafka.clients == []
+
+
+def test_letters_of_a_batch_that_another_reader_has_taken_over_are_forgotten(lab: DeadLetterLab) -> None:
+    lab.answers = False
+    lost: list[str] = []
+    given_up = batch(["theirs"])
+    given_up.source = replace(given_up.source, is_lost=lambda: bool(lost))
+    lab.fail_to_write(given_up, "no acknowledgement")
+    lost.append("partition")
+    lab.fail_to_write(batch(["ours"]), "no acknowledgement")
+    assert [made.messages.texts for made, _ in lab.letters._letters] == [["ours"]]
 
 
 def test_a_letter_that_is_too_large_for_the_topic_goes_to_the_file(lab: DeadLetterLab) -> None:

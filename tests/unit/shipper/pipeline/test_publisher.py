@@ -211,3 +211,15 @@ def test_letters_of_a_transaction_that_are_slow_to_save_are_asked_for_again(lab:
     publisher.step(lab.output)
     assert publisher.save_rejected(second, rejected)
     assert publisher.letters_waiting == 0
+
+
+def test_letters_of_a_batch_that_is_given_up_do_not_wait(lab: PublisherLab, caplog: pytest.LogCaptureFixture) -> None:
+    lab.publisher.step(lab.output)
+    lab.directory.rmdir()
+    given_up = lab.put("bad")
+    lab.queue.get()
+    assert not lab.publisher.save_rejected(given_up, [Rejection(0, "too large", "logs")])
+    assert lab.publisher.letters_waiting == 1
+    assert "cannot save rejected events to" in caplog.text
+    lab.publisher.given_up(given_up)
+    assert (lab.publisher.letters_waiting, lab.ledger.position) == (0, 4)

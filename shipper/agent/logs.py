@@ -54,9 +54,9 @@ def set_up(config: LoggingConfig, path_logs: str | None = None, *, to_stderr: bo
 
 
 def log_end(text: str) -> None:
-    """Log why the agent ends, unless logging goes to stderr, where the caller prints it."""
+    """Log why the shipper ends, unless logging goes to stderr, where the caller prints it."""
     if any(isinstance(handler, LogFileHandler | LocalSyslogHandler) for handler in _writing()):
-        logger.critical("thread ended: %s", text)
+        logger.critical("the shipper ended: %s", text)
 
 
 def _writing() -> Iterator[logging.Handler]:

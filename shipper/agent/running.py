@@ -126,9 +126,8 @@ def run(
                 logger.error("not finished: %s before Kafka sent the committed positions", ending.reason)
             return EXIT_UNFINISHED if once else EXIT_OK
         observed_by.observe(app)
-        logger.info(
-            "started: %d input%s, data in %s", len(config.inputs), "s"[: len(config.inputs) != 1], environment.data
-        )
+        inputs = len(app.reloader.running)
+        logger.info("started: %d input%s, data in %s", inputs, "s"[: inputs != 1], environment.data)
         tune_interpreter()
         progress = Progress(_progress_terminal(terminal, config, once=once), app.metrics, app.sources, clock)
         stack.callback(progress.close)

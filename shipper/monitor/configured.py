@@ -24,8 +24,9 @@ class ConfigText:
 
     def read_again(self) -> None:
         """Note that the current files are in effect."""
-        self._stamps = _stamps(self._files)
-        self._text: str | None = None
+        with self._lock:
+            self._stamps = _stamps(self._files)
+            self._text: str | None = None
 
     def text(self) -> str:
         with self._lock:

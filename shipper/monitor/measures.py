@@ -221,7 +221,7 @@ MEASURES: tuple[Measure | Times, ...] = (
     *QUEUE_MEASURES,
     _gauge(
         "batches_in_flight",
-        "Batches sent again: sent and not acknowledged.",
+        "Batches in flight: sent and not acknowledged.",
         lambda s: s.output.batches_in_flight,
     ),
     _gauge("lag_bytes", "Unacknowledged bytes of all files.", lambda s: s.behind),

@@ -121,7 +121,7 @@ def test_a_file_of_inputs_that_others_may_write_is_not_taken(agent: LocalAgent) 
 
 
 def test_files_that_are_not_a_configuration_change_nothing(agent: LocalAgent) -> None:
-    folder = configure_folder(agent, an_input(agent, "app"))
+    folder = configure_folder(agent, an_input(agent, "app"), an_input(agent, "off", enabled=False))
     agent.start()
     agent.await_log("started: 1 input")
     aliases = "".join(f"  - &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 30))

@@ -323,7 +323,7 @@ def test_why_it_ends_is_logged_where_stderr_is_not_the_log(tmp_path: Path, capsy
     assert capsys.readouterr().err == ""
     to_files(tmp_path, "text")
     logs.log_end("no room")
-    assert "CRITICAL thread ended: no room" in (tmp_path / "shipper.log").read_text()
+    assert "CRITICAL the shipper ended: no room" in (tmp_path / "shipper.log").read_text()
 
 
 def test_a_component_has_its_own_level(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,3 +1,4 @@
+import threading
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,27 @@ def test_a_configuration_that_cannot_be_read_is_no_error(file: Path) -> None:
         raise ConfigError([])
 
     assert ConfigText(export, [file]).text().startswith("# cannot show the configuration: ")
+
+
+def test_a_text_that_was_being_made_during_a_reload_is_not_kept(file: Path) -> None:
+    begun, goes_on = threading.Event(), threading.Event()
+
+    def export() -> str:
+        text = file.read_text()
+        begun.set()
+        goes_on.wait()
+        return text
+
+    configured = ConfigText(export, [file])
+    (asking := threading.Thread(target=configured.text)).start()
+    begun.wait()
+    file.write_text("name: another")
+    (reloading := threading.Thread(target=configured.read_again)).start()
+    reloading.join(0.1)
+    goes_on.set()
+    asking.join()
+    reloading.join()
+    assert configured.text() == "name: another"
 
 
 def test_a_file_that_was_removed_has_changed(file: Path) -> None:

@@ -163,7 +163,7 @@ def test_inputs_of_files_that_are_all_disabled_are_named(tmp_path: Path) -> None
         "filebeat.inputs: [{id: a, paths: [/x], enabled: false}, {type: udp, host: 'localhost:9'}]\noutput.console: ~"
     )
     config = load(file, ShipperConfig, env={})
-    with pytest.raises(StartError, match="no file input is enabled; choose one with --input ID: a$"):
+    with pytest.raises(StartError, match=r"no file input is enabled; choose one with --input ID: a$"):
         chosen(config, None, "-")
     assert chosen(config, "a", "-")[0].id == "a"
 

@@ -26,7 +26,7 @@ from log_shipper.shipper.inputs.files.reading.batch_reader import BatchReader
 from log_shipper.shipper.inputs.files.reading.factory import ActiveInputs
 from log_shipper.shipper.inputs.files.reading.harvester import Harvester
 
-MAX_LOOKS = 200  # at waiting files in a survey
+MAX_LOOKS = 20  # at waiting files in a survey; the full scan every 5 minutes looks at all
 TICK = 0.02  # file systems keep time in ticks of up to 10 ms: data written just after the start can look older
 
 Refused = tuple[OpenedFile, EntryMatch, OSError]

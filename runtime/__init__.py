@@ -9,6 +9,8 @@ logs        log lines: their options, formats, files, a throttle, the last warni
 sockets     sockets that listen, at an address or at a path
 http        the HTTP client
 monitor     the HTTP server, what asks a running program, and the page that both show
+completion  shell completion, from a command line
+manual      manual pages, from a command line and the page of all options
 systemd     reports to the service manager that has started the program
 kafka       clients of librdkafka, with TLS, SASL and Kerberos; and the options for these
 """

@@ -48,7 +48,7 @@ class TlsSocket(ssl.SSLSocket):
     """The same for TLS. If the connection is reset before TLS begins, Python 3.11 raises the error in the constructor
     and leaves the socket open until it is garbage-collected.
 
-        Source: ssl.SSLSocket._create, which reads a byte there without the error handling of the handshake.
+    Source: ssl.SSLSocket._create, which reads a byte there without the error handling of the handshake.
     """
 
     seconds: Callable[[], float] | None = None
@@ -127,7 +127,7 @@ class Connection:
     """A connection to one place, for one thread. A request opens it, and further ones use it until the server closes
     it.
 
-        Requests, and reading their responses, raise FAILURES: TimeoutError after the time limit, and TooLarge.
+    Requests, and reading their responses, raise FAILURES: TimeoutError after the time limit, and TooLarge.
     """
 
     def __init__(self, place: Place, timeout: float, now: Callable[[], float] = time.monotonic) -> None:

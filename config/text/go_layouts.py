@@ -40,7 +40,7 @@ def _offset(minutes: str, seconds: str = "") -> str:
 
 
 def _zones() -> dict[str, tuple[str, str]]:
-    """Yield the elements for zones; in those that begin with `Z`, a Z stands for UTC."""
+    """Return the elements for zones; in those that begin with `Z`, a Z stands for UTC."""
     digits = {
         "070000": _offset(_TWO, _TWO),
         "07:00:00": _offset(":" + _TWO, ":" + _TWO),

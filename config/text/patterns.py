@@ -228,7 +228,7 @@ MAX_CACHED = 4096
 def deciding_characters(pattern: str) -> int | None:
     r"""Return how many of a text's first characters decide whether the pattern matches; None if unknown.
 
-        Most patterns of `multiline` are of this kind (`^\s|^Caused by:`, `^\d{4}-`), and lines begin in few ways. The
+    Most patterns of `multiline` are of this kind (`^\s|^Caused by:`, `^\d{4}-`), and lines begin in few ways. The
     result for each prefix is cached, which takes a sixth of RE2's time.
     """
     longest = position = 0

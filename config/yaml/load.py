@@ -82,10 +82,10 @@ def load(
 ) -> T:
     """Return the files, merged and with each `-E key=value` applied, as a `model`; the last of equal keys wins.
 
-        `examine` checks what the options refer to, once the configuration itself is valid; its findings get the places
+    `examine` checks what the options refer to, once the configuration itself is valid; its findings get the places
     of the options.
 
-        The model's field `notes`, if any, lists options accepted and ignored, and `warnings` the lapses and the
+    The model's field `notes`, if any, lists options accepted and ignored, and `warnings` the lapses and the
     warnings of `examine`. Raises ConfigError with all problems at once.
     """
     named = (files,) if isinstance(files, Path) else tuple(files)

@@ -45,7 +45,7 @@ from log_shipper.config.yaml.deferred import model_at
 Check = Callable[[Any], Iterable[tuple[str, str]]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)  # compared by identity, as a key of `Names.of`
+@dataclass(frozen=True, slots=True, eq=False)  # compared by identity, as a key of `Names.for_model`
 class Kinds:
     """The models of a section whose kind is given by one of its keys; the first is the default. `not_yet` maps known
     but unsupported kinds to alternatives.
@@ -77,7 +77,7 @@ class Kinds:
 class NamedItems:
     """The models of list items that are each a section under its own name: `- add_fields: {...}`.
 
-        `whole` holds models of items that are a section themselves, recognised by a key (`if`); `not_yet` maps known
+    `whole` holds models of items that are a section themselves, recognised by a key (`if`); `not_yet` maps known
     but unsupported names to the reason; `ignored`: names left out with a note, with the reason. `shown`: an example
     name for messages.
     """

@@ -24,7 +24,7 @@ Read = Callable[[Any, Spot, LoadReport], Any]  # model, spot, report -> the valu
 class BlankSections:
     """Values of empty sections.
 
-        Most sections of an input are empty, and thousands of inputs have them: each model is read once, and its value
+    Most sections of an input are empty, and thousands of inputs have them: each model is read once, and its value
     is shared. A model with findings is read every time, because each report needs the place of its own section.
     """
 

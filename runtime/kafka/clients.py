@@ -61,7 +61,7 @@ def with_cause(error: KafkaError) -> KafkaError:
 def answer_of(question: Future[Any], timeout: float | None = None) -> Any:
     """Return the result of an admin client's request. Raises KafkaException, and TimeoutError after `timeout` seconds.
 
-        `result` alone would raise the exception that the future keeps. Its traceback leads to frames that have the
+    `result` alone would raise the exception that the future keeps. Its traceback leads to frames that have the
     future and the client: a cycle, which keeps the client until a garbage collection. That may run in a callback, on a
     thread of this client, and a client that is destroyed there makes librdkafka abort the process.
     """

@@ -1,1 +1,4 @@
-"""Log lines of the shipper and the sink: their formats, a throttle, and the last warnings. Imports nothing of ours."""
+"""Log lines of the shipper and the sink: their formats, a throttle, and the last warnings.
+
+Outside `runtime`, only `options` imports anything of ours: `config`.
+"""

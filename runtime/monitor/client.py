@@ -45,7 +45,7 @@ def opened(place: Place, path: str, timeout: float, max_seconds: float = math.in
     """Give the connection with the response to a GET, which the block reads. Time limits in seconds: `timeout` for each
     step (connecting and each read), and `max_seconds` for all of them.
 
-        Raises OSError if the server is unreachable or does not respond, and Refused.
+    Raises OSError if the server is unreachable or does not respond, and Refused.
     """
     with closing(Connection(place, timeout)) as connection:
         try:

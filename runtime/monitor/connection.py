@@ -196,7 +196,7 @@ def _close(body: Iterator[bytes]) -> None:
 def check_host(host: str, names: Collection[str]) -> None:
     """Raise RefusedRequest unless the header is absent, or has an address, a loopback name or one of `names`.
 
-        Against DNS rebinding: a browser sends a page's script only to the page's own host. An attacker's name may
+    Against DNS rebinding: a browser sends a page's script only to the page's own host. An attacker's name may
     resolve to our address a second later, and the script would then read our responses; but the browser still sends the
     attacker's name as Host.
     """

@@ -49,7 +49,7 @@ class Request:
 class Response:
     """The response to a request. An iterator is sent piece by piece (chunked) until it ends or the client leaves.
 
-        An idle iterator must yield b"" at least every half second: only then is a leaving client or a closing server
+    An idle iterator must yield b"" at least every half second: only then is a leaving client or a closing server
     noticed. It is closed in either case, so its `finally` runs.
     """
 

@@ -40,7 +40,7 @@ class MonitorListener:
 class HttpServer:
     """Serves GET and HEAD by `routes`: the handler of the path is called on a server thread, several at once.
 
-        If only this machine can connect, `names` are the allowed hosts, besides addresses, loopback names and what it
+    If only this machine can connect, `names` are the allowed hosts, besides addresses, loopback names and what it
     listens on. Otherwise, any name is allowed: a server on the network is reached by names that it cannot know, and
     every machine there may connect anyway.
     """

@@ -38,7 +38,8 @@ def on_new_thread(work: Callable[[], None]) -> None:
 
 
 class ConfigReader:
-    """Reads one configuration at a time. The loop's thread calls `start` and `take`, the reading thread `wake`."""
+    """Reads one configuration at a time. The loop's thread calls `start` and `pop_result`; `wake` is called on the
+    thread that reads the configuration."""
 
     def __init__(self, read: Callable[[], ShipperConfig], start: Start, wake: Callable[[], None]) -> None:
         self._read = read

@@ -50,7 +50,7 @@ THREADS = Threads()
 class Environment:
     """What the caller passes to a run of the agent, besides its configuration.
 
-        `reading` decides when and how the configuration is reloaded. `connect` creates the output; tests pass their own
+    `reading` decides when and how the configuration is reloaded. `connect` creates the output; tests pass their own
     destination. `stopping` ends a start that waits for the output. `service` notifies the service manager. `opened` is
     called when path.data and the registry are open. `discover` starts watching containers.
     """

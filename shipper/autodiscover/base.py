@@ -82,7 +82,7 @@ class NoContainers:
 
 
 class Surroundings(Protocol):
-    """The part of app.Environment that is used."""
+    """The part of `agent.environment.Environment` that autodiscover uses."""
 
     @property
     def once(self) -> bool: ...

@@ -42,7 +42,7 @@ class RunningProvider(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ProviderContext:
-    """Create a provider. `reporter` gets its findings; `path` is its path in the configuration."""
+    """What a provider is created with. `reporter` gets its findings; `path` is its path in the configuration."""
 
     reporter: ContainerReporter
     clock: Clock

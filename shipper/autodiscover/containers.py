@@ -11,7 +11,7 @@ from log_shipper.shipper.event import Doc
 class DiscoveredContainer:
     """One life of a container: a restart creates another.
 
-        `key` identifies it among all providers, `label` names it in messages. `data`, nested, is for conditions and
+    `key` identifies it among all providers, `label` names it in messages. `data`, nested, is for conditions and
     `${data.*}`. `annotations` may contain hints, by full name; `metadata` holds members of its events. `owned` are ids
     that only paths of its own files contain.
     """

@@ -37,7 +37,7 @@ class ContainerReport:
 
 @dataclass(slots=True)
 class _Life:
-    """An input of containers; `ended_at`: monotonic time."""
+    """A container from its start to its end, with the ids of its inputs; `ended_at`: monotonic time."""
 
     container: DiscoveredContainer
     made: Configured

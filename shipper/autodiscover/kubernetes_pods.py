@@ -61,7 +61,7 @@ def _network(pod: Pod, item: objects.Container) -> Mapping[str, Any]:
 
 
 class PodProvider:
-    """Reports pods. `watcher` belongs to this provider. Its threads call, one at a time."""
+    """Reports pods. The threads of its watcher call it, one at a time."""
 
     def __init__(
         self, reporter: ContainerReporter, fields_of: FieldsOf, make: Callable[[Callable[[], None]], ClusterWatcher]
@@ -72,9 +72,8 @@ class PodProvider:
         self._lock = threading.Lock()
         self._pods: dict[str, Pod] = {}  # by uid
         self._keys: dict[str, set[str]] = {}  # the reported containers of a pod, by its uid
-        self._around: dict[
-            str, tuple[Named | None, Node | None]
-        ] = {}  # known data about the pod's namespace and node, by its uid
+        # What is known about the pod's namespace and node, by its uid.
+        self._around: dict[str, tuple[Named | None, Node | None]] = {}
         self._watcher = make(self._objects_changed)
         self._watcher.listen(self._take)
 

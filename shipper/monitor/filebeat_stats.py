@@ -20,7 +20,7 @@ Document = dict[str, Any]
 
 
 def info(identity: AgentIdentity, ephemeral_id: str) -> Document:
-    """Return the responses; `ephemeral_id` differs in each process."""
+    """Return the response to `/`; `ephemeral_id` differs in each process."""
     return {
         "beat": "filebeat",
         "binary_arch": platform.machine(),

@@ -14,7 +14,7 @@ class FileIdentityConfig:
     """How files are identified; `default` is device and inode, confirmed by the first bytes and those before the
     position.
 
-        `offset`, `length` (bytes) and `growing` belong to `fingerprint`, `marker` (a file's path) to `inode_marker`.
+    `offset`, `length` (bytes) and `growing` belong to `fingerprint`, `marker` (a file's path) to `inode_marker`.
     """
 
     name: IdentityName = "default"

@@ -91,7 +91,7 @@ class Ledger:
         return position
 
     def settle(self, node: OpenBatch) -> None:
-        """Settle a staged batch, once."""
+        """Settle a resolved batch, once; `resolve` does it unless the batch is staged."""
         self.open_batches -= 1
         previous, following = node.previous, node.next
         if following is not None:

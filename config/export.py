@@ -11,7 +11,7 @@ from typing import Any, get_args, get_origin
 
 import yaml
 
-from log_shipper.config.text.secrets import MASK, hidden, masked
+from log_shipper.config.text.secrets import hidden, masked
 from log_shipper.config.yaml.document import Overrides
 from log_shipper.config.yaml.errors import ConfigError
 from log_shipper.config.yaml.load import read
@@ -19,8 +19,6 @@ from log_shipper.config.yaml.maps import RawMaps
 from log_shipper.config.yaml.report import LoadReport, Spot, dotted
 from log_shipper.config.yaml.schema import options
 from log_shipper.config.yaml.templates import escape_late
-
-__all__ = ["MASK", "export", "masked"]
 
 
 def export(files: Sequence[Path], model: Any, overrides: Overrides = (), env: Mapping[str, str] = os.environ) -> str:

@@ -22,7 +22,17 @@ from queue import SimpleQueue
 from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
+from log_shipper.shipper.docker.containers import DockerContainer
+from log_shipper.shipper.docker.watcher import NEVER, Watcher
+
 Document = dict[str, Any]
+
+
+def existing(watcher: Watcher) -> list[DockerContainer]:
+    """Return the containers that the watcher knows, but for the removed ones."""
+    return [known.container for known in list(watcher._state.by_id.values()) if known.removed_at == NEVER]
+
+
 MAX_EVENTS = 256  # that the daemon keeps for those who ask with `since`
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from log_shipper.shipper.agent.committed_positions import Stopped
 from log_shipper.shipper.agent.environment import Environment, QueueParts
 from log_shipper.shipper.agent.queue_entry import QueueEntry, report_others
-from log_shipper.shipper.agent.queue_entry import has_undelivered as has_undelivered  # provided by `outputs`
 from log_shipper.shipper.backoff import Backoff
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.options.model import ShipperConfig

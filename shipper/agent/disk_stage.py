@@ -58,7 +58,7 @@ def _is_left(directory: Path, states: Mapping[str, FileState]) -> bool:
     used = [state for state in states.values() if state.kind == QUEUE]
     if not used:
         return False
-    from log_shipper.shipper.agent.disk_queues import has_undelivered
+    from log_shipper.shipper.agent.queue_entry import has_undelivered
 
     return any(map(has_undelivered, used))
 

@@ -20,7 +20,7 @@ def container_of(docker: DockerContainer, labelled: Callable[[dict[str, str]], D
     if docker.addresses:
         data["host"] = docker.addresses[0]
     if docker.ports:
-        data["port"] = docker.ports[0].private
+        data["port"] = docker.ports[0]
     container: Doc = {"id": docker.id, "name": docker.name, "image": {"name": docker.image}}
     if labels:
         container["labels"] = labelled(labels)
@@ -37,7 +37,7 @@ def container_of(docker: DockerContainer, labelled: Callable[[dict[str, str]], D
 
 
 class DockerContainers:
-    """Reports running containers (docker.watcher.Listener)."""
+    """Reports running containers (`docker.watcher.ContainerListener`)."""
 
     def __init__(
         self,

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from log_shipper.shipper.formats.json_documents import object_of, objects_of, text_of, texts_of
 
 SHORT_ID = 12  # characters of an id that Docker shows and accepts
 
 
-class Port(NamedTuple):
-    """A port of a container: inside (`private`) and on the host (`public`, 0 if not published)."""
-
-    private: int
-    public: int
-    protocol: str
-
-
 @dataclass(frozen=True, slots=True)
 class DockerContainer:
-    """A container. `name` has no leading slash; `addresses` are those of its networks, none with host networking."""
+    """A container. `name` has no leading slash; `addresses` are those of its networks, none with host networking;
+    `ports` are those inside."""
 
     id: str
     name: str
@@ -28,7 +21,7 @@ class DockerContainer:
     labels: dict[str, str]
     is_running: bool
     addresses: tuple[str, ...] = ()
-    ports: tuple[Port, ...] = ()
+    ports: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +49,7 @@ def parse_listed(document: Any) -> DockerContainer | None:
         # A paused one is not running, but has not ended.
         is_running=entry.get("State") in ("running", "paused", "restarting"),
         addresses=tuple(address for address in addresses if isinstance(address, str) and address),
-        ports=tuple(_ports(entry.get("Ports"))),
+        ports=_ports(entry.get("Ports")),
     )
 
 
@@ -81,10 +74,6 @@ def _own_name(names: Any) -> str:
     return next((name for name in texts if "/" not in name), texts[0] if texts else "")
 
 
-def _ports(entries: Any) -> list[Port]:
-    ports = []
-    for entry in objects_of(entries):
-        private, public = entry.get("PrivatePort"), entry.get("PublicPort")
-        if isinstance(private, int):
-            ports.append(Port(private, public if isinstance(public, int) else 0, text_of(entry.get("Type"))))
-    return sorted(set(ports))  # a port published for IPv4 and IPv6 is parse_listed twice
+def _ports(entries: Any) -> tuple[int, ...]:
+    ports = (entry.get("PrivatePort") for entry in objects_of(entries))
+    return tuple(sorted({port for port in ports if isinstance(port, int)}))  # published for IPv4 and IPv6: listed twice

@@ -73,7 +73,7 @@ class _State:
 class Watcher:
     """Tracks containers from `start` until `close`, or until the watcher is no longer referenced.
 
-        A removed container is kept until no one has asked for it for `cleanup_timeout` seconds, because its last lines
+    A removed container is kept until no one has asked for it for `cleanup_timeout` seconds, because its last lines
     are still being read.
     """
 
@@ -126,10 +126,6 @@ class Watcher:
             return None
         known.used_at = now
         return known.container
-
-    def containers(self) -> list[DockerContainer]:
-        """Return the existing containers, including ended ones. Callable from any thread."""
-        return [known.container for known in list(self._state.by_id.values()) if known.removed_at == NEVER]
 
 
 class Following:

@@ -58,9 +58,6 @@ class Objects(Generic[Kept]):
         self._deleted = Deleted(clock, keep_deleted)
         self._changed = changed
 
-    def __len__(self) -> int:
-        return len(self._objects)
-
     def get(self, name: str) -> Kept | None:
         return self._objects.get(name)
 

@@ -6,6 +6,7 @@ import logging
 import os
 from pathlib import Path
 
+from log_shipper.config.text.units import readable_bytes
 from log_shipper.shipper.monitor.snapshot import DiskSpace
 
 logger = logging.getLogger(__name__)
@@ -17,7 +18,7 @@ EVERY = 10.0  # seconds
 
 
 class FreeSpace:
-    """The free space, used by the sampler's thread. `measure` returns the free bytes and the size."""
+    """The free space, used by the sampler's thread."""
 
     def __init__(self, data: Path) -> None:
         self._data = data
@@ -49,16 +50,8 @@ class FreeSpace:
                 "the disk of path.data (%s) is nearly full: %s of %s free. When it is full, positions and "
                 "rejected events cannot be saved, and new files are not read. Free some space",
                 self._data,
-                readable(free),
-                readable(size),
+                readable_bytes(free),
+                readable_bytes(size),
             )
         elif was_low and not is_low:
-            logger.info("the disk of path.data (%s) has enough space again: %s free", self._data, readable(free))
-
-
-def readable(count: int) -> str:
-    for unit in ("bytes", "KiB", "MiB", "GiB"):
-        if count < 1024:
-            return f"{count} {unit}"
-        count //= 1024
-    return f"{count} TiB"
+            logger.info("the disk of path.data (%s) has enough space again: %s free", self._data, readable_bytes(free))

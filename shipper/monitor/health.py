@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from log_shipper.config.text.units import readable_bytes
 from log_shipper.runtime.monitor.health import Health
 from log_shipper.shipper.metrics import DiskQueueFigures
-from log_shipper.shipper.monitor.free_space import readable
 from log_shipper.shipper.monitor.snapshot import Snapshot
 
 MAX_SILENCE = 30.0  # maximum seconds of a step of the loop; steps are bounded and far shorter
@@ -68,7 +68,7 @@ def _reasons(snapshot: Snapshot) -> list[str]:
     if snapshot.is_reload_refused:
         reasons.append("The reloaded configuration is invalid, see the log; the previous one is in effect.")
     if snapshot.disk is not None and snapshot.disk.is_low:
-        reasons.append(f"The disk of path.data is nearly full: {readable(snapshot.disk.free)} free.")
+        reasons.append(f"The disk of path.data is nearly full: {readable_bytes(snapshot.disk.free)} free.")
     if snapshot.disk_queue is not None:
         reasons += _of_disk_queue(snapshot.disk_queue)
     if snapshot.problems:
@@ -94,7 +94,7 @@ def _of_disk_queue(queue: DiskQueueFigures) -> list[str]:
         )
         return [f"The disk of the queue or of the registry {words[queue.watermark - 1]}: free some space there."]
     if queue.is_full:
-        return [f"The queue on disk is full ({readable(queue.bytes)}): reading resumes once some is delivered."]
+        return [f"The queue on disk is full ({readable_bytes(queue.bytes)}): reading resumes once some is delivered."]
     return []
 
 

@@ -33,9 +33,6 @@ class TopicShares:
         self._names: dict[str, str] = {}  # by file id, while the file has unsettled batches
         self._unsettled: dict[str, int] = {}  # batches, by file id
 
-    def __len__(self) -> int:
-        return len(self._shares)
-
     def add(self, batch: Batch, topics: Topics) -> None:
         file_id = batch.source.file_id
         name = topics.shared or file_id

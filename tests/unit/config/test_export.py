@@ -4,7 +4,8 @@ from typing import Any
 import pytest
 import yaml
 
-from log_shipper.config.export import MASK, export, masked
+from log_shipper.config.export import export
+from log_shipper.config.text.secrets import MASK, masked
 from log_shipper.config.yaml.errors import ConfigError
 from log_shipper.shipper.options.model import ShipperConfig
 from tests.config_lab import ConfigLab, Load

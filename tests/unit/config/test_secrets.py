@@ -13,8 +13,8 @@ import orjson
 import pytest
 import yaml
 
-from log_shipper.config.export import MASK, export
-from log_shipper.config.text.secrets import Secret, hidden, is_secret
+from log_shipper.config.export import export
+from log_shipper.config.text.secrets import MASK, Secret, hidden, is_secret
 from log_shipper.config.yaml.errors import ConfigError
 from log_shipper.config.yaml.load import RawConfig, load, read
 from log_shipper.config.yaml.schema import Option, options

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from log_shipper.shipper.docker.containers import ContainerEvent, DockerContainer, Port, event_of, parse_listed
+from log_shipper.shipper.docker.containers import ContainerEvent, DockerContainer, event_of, parse_listed
 
 ID = "ab" * 32
 # As a daemon (28.3) lists it, without what is not read.
@@ -28,9 +28,8 @@ WEB = {
 
 def test_a_listing_has_all_that_is_known() -> None:
     labels = {"app": "web", "org.opencontainers.image.title": "x"}
-    ports = (Port(53, 0, "udp"), Port(80, 8080, "tcp"))
     assert parse_listed(WEB) == DockerContainer(
-        ID, "web", "nginx:1.25", labels, is_running=True, addresses=("172.17.0.2",), ports=ports
+        ID, "web", "nginx:1.25", labels, is_running=True, addresses=("172.17.0.2",), ports=(53, 80)
     )
 
 

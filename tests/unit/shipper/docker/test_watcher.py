@@ -12,7 +12,7 @@ from log_shipper.shipper.backoff import Backoff
 from log_shipper.shipper.docker.client import DockerClient
 from log_shipper.shipper.docker.containers import DockerContainer
 from log_shipper.shipper.docker.watcher import Watcher
-from tests.docker_api import DockerApi
+from tests.docker_api import DockerApi, existing
 from tests.fakes import ManualClock
 
 SECONDS = 30.0  # that a change may take
@@ -89,7 +89,7 @@ def test_those_that_are_there_come_first(host: Host) -> None:
     assert host.listener.next() == ("started", "web")
     assert host.listener.none(), "one that was only created does not run"
     assert (host.watcher.attempted, host.watcher.connected) == (True, True)
-    assert [container.name for container in host.watcher.containers()] == ["web", "db"]
+    assert [container.name for container in existing(host.watcher)] == ["web", "db"]
     assert (host.name(ID), host.name(OTHER), host.name(BRIEF)) == ("web", "db", None)
 
 
@@ -117,7 +117,7 @@ def test_one_that_ended_before_it_was_looked_at_is_reported_all_the_same(host: H
     host.docker.run_briefly(BRIEF, "job")
     assert [host.listener.next(), host.listener.next()] == [("started", "job"), ("stopped", "job")]
     assert host.name(BRIEF) == "job", "its lines are read now"
-    assert host.watcher.containers() == []
+    assert existing(host.watcher) == []
 
 
 def test_an_event_that_comes_late_reports_nothing_twice(host: Host) -> None:
@@ -153,7 +153,7 @@ def come_and_go(host: Host, identity: str) -> None:
     host.docker.run(identity, "job")
     host.docker.remove(identity)
     host.wait_until(host.has_followed)  # to the end of what is done at a removal
-    assert (host.name(identity), host.watcher.containers()) == ("job", [])
+    assert (host.name(identity), existing(host.watcher)) == ("job", [])
     host.clock.advance(61)
 
 

@@ -168,4 +168,4 @@ def test_namespaces_are_kept_by_name_and_for_a_while_after_their_end() -> None:
     objects.replace_all([])
     assert objects.get("shop") is None
     assert objects.get("b") is not None
-    assert (len(objects), len(changes)) == (1, 3)
+    assert (len(objects._objects), len(changes)) == (1, 3)

@@ -34,14 +34,14 @@ INCIDENTS = [
     Incident({"output": {"waiting": {"t": "topic t: create it"}}}, "degraded", "1 topic blocks records"),
     Incident({"registry": {"failing": True}}, "degraded", "Positions cannot be saved"),
     Incident({"letters_waiting": 3}, "degraded", "3 rejected events cannot be saved"),
-    Incident({"disk": DiskSpace(50 * 1024**2, 10**11, is_low=True)}, "degraded", "nearly full: 50 MiB free"),
+    Incident({"disk": DiskSpace(50 * 1024**2, 10**11, is_low=True)}, "degraded", "nearly full: 50.0 MiB free"),
     Incident({"disk_queue": replace(KEPT, problem="/q cannot be written")}, "degraded", "cannot be written"),
     Incident({"disk_queue": replace(KEPT, watermark=1)}, "degraded", "is filling up: free some space there"),
     Incident(
         {"disk_queue": replace(KEPT, watermark=2, is_full=True)}, "degraded", "so full that the queue no longer grows"
     ),
     Incident({"disk_queue": replace(KEPT, watermark=3, is_full=True)}, "degraded", "deleted files are closed unread"),
-    Incident({"disk_queue": replace(KEPT, is_full=True)}, "degraded", "The queue on disk is full (7 MiB)"),
+    Incident({"disk_queue": replace(KEPT, is_full=True)}, "degraded", "The queue on disk is full (7.0 MiB)"),
     Incident({"disk_queue": KEPT}, "ok", "Kafka accepts records."),
     Incident({"problems": {"/x": "denied", "/y": "denied"}}, "degraded", "/x: denied (and 1 more)"),
     Incident({"refused_for_containers": ["pod a/b: x", "pod c/d: y"]}, "degraded", "pod a/b: x (and 1 more)"),

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from log_shipper.config.export import MASK, export
+from log_shipper.config.export import export
+from log_shipper.config.text.secrets import MASK
 from log_shipper.config.yaml.errors import ConfigError
 from log_shipper.shipper.options.keystore import FILE, is_name, read_keystore, written_keystore
 from log_shipper.shipper.options.model import ShipperConfig

@@ -106,5 +106,5 @@ def test_topics_that_are_settled_are_forgotten_when_there_are_many(shares: Topic
     for number in range(MAX_SHARES * 3):
         let_work(shares, Topics(f"day-{number}"))
         clock.advance(1.0)
-    assert len(shares) <= MAX_SHARES
+    assert len(shares._shares) <= MAX_SHARES
     assert not shares.takes_more(source("f1"))

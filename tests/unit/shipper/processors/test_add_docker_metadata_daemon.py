@@ -20,7 +20,7 @@ from log_shipper.shipper.processors.add_docker_metadata import (
     AddDockerMetadataConfig,
 )
 from tests.builders import messages, nothing
-from tests.docker_api import DockerApi
+from tests.docker_api import DockerApi, existing
 from tests.metadata_lab import MetadataLab, collecting_nothing
 
 ID, OTHER = "ab" * 32, "cd" * 32
@@ -163,7 +163,7 @@ def test_a_change_is_seen_and_derives_the_constants_of_a_file_again(host: Host) 
     watcher, derived = made._watcher, host.lab.batch.constants
     assert watcher is not None
     host.docker.stop(ID)
-    host.wait_until(lambda: not watcher.containers()[0].is_running)
+    host.wait_until(lambda: not existing(watcher)[0].is_running)
     assert host.container(made)["name"] == "shop"
     assert host.lab.batch.constants is derived, "nothing that it adds has changed"
     assert len(host.lab.source.constants.derived) == 1
@@ -175,7 +175,7 @@ def test_the_last_lines_of_a_removed_container_still_have_its_name(host: Host) -
     watcher = made._watcher
     assert watcher is not None
     host.docker.remove(ID)
-    host.wait_until(lambda: watcher.containers() == [])
+    host.wait_until(lambda: existing(watcher) == [])
     for _ in range(3):
         host.lab.clock.advance(50)
         assert host.container(made)["name"] == "web"

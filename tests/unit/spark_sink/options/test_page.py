@@ -7,9 +7,10 @@ import pytest
 import yaml
 
 from log_shipper import config
-from log_shipper.config.export import MASK, export, masked
+from log_shipper.config.export import export
 from log_shipper.config.json_schema import schema
 from log_shipper.config.reference import table
+from log_shipper.config.text.secrets import MASK, masked
 from log_shipper.config.text.spans import parse_span, readable_span
 from log_shipper.config.yaml.load import load
 from log_shipper.spark_sink.options.model import SinkConfig

@@ -3,7 +3,8 @@ from pathlib import Path
 import pytest
 
 from log_shipper import config
-from log_shipper.config.export import MASK, export
+from log_shipper.config.export import export
+from log_shipper.config.text.secrets import MASK
 from log_shipper.spark_sink.options.model import SinkConfig
 from log_shipper.spark_sink.options.stores import NAMES
 from tests.config_lab import ConfigLab

@@ -1,6 +1,7 @@
 """The log files on disk: the reference for topic and table."""
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,15 +9,17 @@ from pathlib import Path
 from log_shipper.registry.state import FileState
 
 CHUNK = 1 << 20
+_LINE_END = re.compile(rb"[^\n]\n")  # of a line that is not empty: the shipper sends no empty lines
 Key = tuple[int, int]  # device, inode: identifies a file across renames
 
 
 @dataclass(slots=True)
 class LineCount:
-    """Counts line ends up to an increasing position; reads each byte once."""
+    """Counts lines, except empty ones, up to an increasing position; reads each byte once."""
 
     position: int = 0
     lines: int = 0
+    _last: bytes = b"\n"  # the byte before the position
 
     def count_to(self, handle: int, position: int) -> int:
         while self.position < position:
@@ -24,7 +27,8 @@ class LineCount:
             if not data:
                 break
             self.position += len(data)
-            self.lines += data.count(b"\n")
+            self.lines += len(_LINE_END.findall(self._last + data))
+            self._last = data[-1:]
         return self.lines
 
 

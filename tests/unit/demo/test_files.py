@@ -56,6 +56,14 @@ def test_lines_are_counted_up_to_the_positions_in_the_registry(files: LogFiles, 
     assert (counts.written, counts.read, counts.acknowledged) == (3, 2, 1)
 
 
+def test_empty_lines_are_not_counted_because_they_are_not_shipped(files: LogFiles, tmp_path: Path) -> None:
+    (tmp_path / "app.log").write_text("\none\n\n\ntwo\n")
+    files.scan()
+    for position, acknowledged in ((5, 1), (7, 1), (11, 2)):
+        assert files.counts({"id": state(tmp_path / "app.log", position, 7)}).acknowledged == acknowledged
+    assert files.counts({}).written == 2
+
+
 def test_counting_resumes_where_it_ended(files: LogFiles, tmp_path: Path) -> None:
     log = tmp_path / "app.log"
     log.write_text("one\ntw")

@@ -31,11 +31,10 @@ License: Apache-2.0
 """
 
 
-def check_maintainer(text: str) -> str:
-    """Return the text. Raises PackagingFailed if dpkg would reject it as a name with an address."""
+def check_maintainer(text: str) -> None:
+    """Raise PackagingFailed if dpkg would reject the text as a name with an address."""
     if not re.fullmatch(r"[^<>\s][^<>\n]* <[^@\s<>]+@[\w-]+(\.[\w-]+)+>", text):
         raise PackagingFailed(f"--maintainer {text!r} is not of the form: Name <user@host.domain>")
-    return text
 
 
 def changelog(name: str, version: str, maintainer: str, epoch: int) -> str:

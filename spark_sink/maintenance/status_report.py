@@ -70,8 +70,8 @@ def document(status: Status) -> dict[str, Any]:
             }
             for stream in status.streams
         ],
-        "partitions": [_partition(stream) for stream in status.partitions],
-        "tables": [_table(stream) for stream in status.tables],
+        "partitions": [_partition(partition) for partition in status.partitions],
+        "tables": [_table(table) for table in status.tables],
         "dead_letter": [{"reason": reason, "rows": rows} for reason, rows in status.reasons],
         "state": {"files": status.files, "bytes_in_memory": status.files * MARK_BYTES},
         "errors": list(status.errors),
@@ -135,7 +135,7 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
     state = document["state"]
     yield f"\nremembered files: {state['files']:,}, {readable_bytes(state['bytes_in_memory'])} of memory"
     for error in document["errors"]:
-        yield f"\nno answer: {error}"
+        yield f"\nerror: {error}"
 
 
 def many_files(count: int) -> str:

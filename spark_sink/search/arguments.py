@@ -1,4 +1,4 @@
-"""The command line of `spark-sink search`."""
+"""The command lines of `spark-sink search` and `spark-sink ui`."""
 
 import argparse
 from collections.abc import Callable

@@ -53,7 +53,7 @@ class Side:
     lines: list[Row] = field(default_factory=list)
     others: list[Row] = field(default_factory=list)
 
-    def add_rows(self, rows: Iterable[Row]) -> None:
+    def add_rows(self, rows: Sequence[Row]) -> None:
         own = [row for row in rows if row["file_id"] == self.row["file_id"]]
         own = [row for row in own if (row["offset"] < self.row["offset"]) == self.is_before]
         self.lines = sorted([*self.lines, *own], key=lambda row: abs(row["offset"] - self.row["offset"]))[: self.count]

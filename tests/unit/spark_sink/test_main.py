@@ -64,7 +64,7 @@ sys.exit(main([{command!r}, '-c', {str(file)!r}]))
     ended = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=60)
     output = ended.stdout + ended.stderr
     assert (ended.returncode, ended.stderr.count("Traceback")) == ({"status": 1, "maintain": 0}[command], 0), output
-    assert {"status": "no answer: cannot read from Kafka", "maintain": "maintained: 0 tables"}[command] in output
+    assert {"status": "error: cannot read from Kafka", "maintain": "maintained: 0 tables"}[command] in output
 
 
 def test_a_wrong_configuration_is_reported_where_there_is_no_pyspark(file: Path) -> None:

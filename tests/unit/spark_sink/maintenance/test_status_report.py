@@ -110,7 +110,7 @@ view errors  /data/errors        -      -        -      -      -  does not exist
 
 remembered files: 2,000, 683.6 KiB of memory
 
-no answer: Kafka does not answer
+error: Kafka does not answer
 """
     )
 

@@ -134,7 +134,7 @@ class Month:
             path = f"{master.path.rpartition('/')[0]}/part-{self._batch:08}.parquet"
             os.link(table / master.path, table / path)
             today = date.fromisoformat(master.partition["date"] or "")
-            summaries = {(s.host, s.file_id): s for s in self._summaries(today)}
+            summaries = {summary.file: summary for summary in self._summaries(today)}
             yield WrittenBatch({self.config.table.path: BatchLines([replace(master, path=path)], summaries)})
             self.now += self.every
 
@@ -142,7 +142,7 @@ class Month:
         for number in range(FILES_OF_BATCH):
             file_id = f"{today}-{(self._batch * FILES_OF_BATCH + number) % FILES}"
             offset = self._offsets[file_id] = self._offsets.get(file_id, -1) + 1
-            yield FileSummary("web-1", file_id, 1, 1, 1, offset, offset, today, today)
+            yield FileSummary("web-1", file_id, 1, 1, offset, offset, today, today)
 
     def _ends(self) -> dict[tuple[str, int], int]:
         return {("logs", number): self._batch * 100 for number in range(PARTITIONS)}

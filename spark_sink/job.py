@@ -234,12 +234,12 @@ class Job:
     def _catch_up(self, admin: Admin, deleted: DeletedTopics, batches: BatchHandler, limits: Bounds | None) -> None:
         """Land the records that an earlier run planned but did not land, because they were beyond its bounds."""
         read, landed = self._checkpoint.resume_offsets(), batches.writer.marks.ends
-        _, ends = bounds.between(landed, read)
+        ends = bounds.not_landed(landed, read)
         if ends:
             latest = admin.latest([place for place in ends if place[0] not in deleted.names])
             guard.check_behind(self._checkpoint.path, ends, latest)
         if limits is not None:
-            _, ends = bounds.between(landed, limits.cut(read, landed))
+            ends = bounds.not_landed(landed, limits.cut(read, landed))
         if ends:
             logger.info("landing records that the previous run read beyond its stop")
             batches.land_until(ends)

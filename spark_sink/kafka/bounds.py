@@ -2,7 +2,7 @@
 
 No batch is planned beyond the bounds, and the query ends once a batch has reached all of them (`reached`). A batch that
 an earlier run planned without these bounds lands only up to them (`cut`), although the checkpoint records all of it as
-read. The next run without these bounds finds the remaining records (`between`), and lands them before its stream.
+read. The next run without these bounds finds the remaining records (`not_landed`), and lands them before its stream.
 
 The bounds are resolved once, at the start. A partition that appears later has no bound, and none of its records land.
 """
@@ -46,10 +46,9 @@ class Bounds:
         }
 
 
-def between(landed: Offsets, read: Offsets) -> tuple[dict[Partition, int], dict[Partition, int]]:
-    """Return starts and ends of read offsets that have not landed: empty except after a run with bounds."""
-    behind = [partition for partition, end in read.items() if landed.get(partition, end) < end]
-    return {partition: landed[partition] for partition in behind}, {partition: read[partition] for partition in behind}
+def not_landed(landed: Offsets, read: Offsets) -> dict[Partition, int]:
+    """Return the ends of read offsets that have not landed: empty except after a run with bounds."""
+    return {partition: end for partition, end in read.items() if landed.get(partition, end) < end}
 
 
 def resolve(config: SinkConfig, broker: BrokerOffsets, partitions: Collection[Partition]) -> Bounds | None:

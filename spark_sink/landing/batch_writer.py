@@ -27,15 +27,15 @@ from log_shipper.spark_sink.kafka.offset_ranges import OffsetRange
 from log_shipper.spark_sink.kafka.offsets import Partition
 from log_shipper.spark_sink.landing.bad_records import TOMBSTONE, BadByCause
 from log_shipper.spark_sink.landing.guard import check_unknown, check_version
-from log_shipper.spark_sink.landing.marks import REPAIRING, File, Mark, Marks, rows_of
+from log_shipper.spark_sink.landing.marks import REPAIRING, Mark, Marks, rows_of
 from log_shipper.spark_sink.landing.orphaned_rows import OrphanedRows
 from log_shipper.spark_sink.landing.range_tasks import BatchLines, RangeTasks, WrittenBatch
-from log_shipper.spark_sink.landing.repeats import RepeatSearch, exact, file_of, mark_of, suspects
+from log_shipper.spark_sink.landing.repeats import RepeatSearch, exact, mark_of, suspects
 from log_shipper.spark_sink.landing.sink_tables import SinkTables
 from log_shipper.spark_sink.landing.staged import Staged
 from log_shipper.spark_sink.landing.stages import Stage, Stopwatch
 from log_shipper.spark_sink.platform.jvm import Garbage
-from log_shipper.spark_sink.rows.batches import SUMMARIZED, ByPartition, FileSummary, summaries
+from log_shipper.spark_sink.rows.batches import SUMMARIZED, ByPartition, File, FileSummary, summaries
 from log_shipper.spark_sink.rows.schema import BAD_SCHEMA
 from log_shipper.spark_sink.storage.tables import NO_BATCH, CommitName, TxnId, Unnamed
 
@@ -185,7 +185,7 @@ class BatchWriter:
             repeats=count - staged.count,
             suspects=len(asked),
             # Also with dedupe off: else the marks would lack these rows once dedupe is on again.
-            files=tuple((path, file_of(file), mark_of(file, now)) for file in files),
+            files=tuple((path, summary.file, mark_of(summary, now)) for summary in files),
             version=version,
         )
 
@@ -259,8 +259,9 @@ class BatchWriter:
         self.marks.ends.update(ends)
         versions = {path: now for path, now in versions.items() if self.marks.versions.get(path) != REPAIRING}
         self.marks.versions.update(versions)
-        for path in [path for path, version in versions.items() if version != REPAIRING]:
-            self.tables.log(path).sync(versions[path])  # the marks must not name a version that a power cut removes
+        for path, version in versions.items():
+            if version != REPAIRING:
+                self.tables.log(path).sync(version)  # the marks must not name a version that a power cut removes
         rows = rows_of(self.marks, dict.fromkeys(changed), ends, versions, self.clock())
         turn = self.marks.next_turn
         self.tables.commit(self.tables.stage_marks(rows), name, turn)

@@ -25,6 +25,7 @@ from pyarrow import compute
 
 from log_shipper.spark_sink.kafka.offsets import Partition
 from log_shipper.spark_sink.records.schema import Column
+from log_shipper.spark_sink.rows.batches import File
 from log_shipper.spark_sink.storage.commits import last_turn
 from log_shipper.spark_sink.storage.tables import TableSnapshot, quoted
 
@@ -50,8 +51,6 @@ REPAIRING = 2**63 - 1
 _FOLDS = {"landing": "max", "at": "max", "offset": "max", "first_date": "min", "last_date": "max"}
 _FILE = ("table", "host", "file_id")
 _PLACE = ("kind", "table", "topic", "partition")
-
-File = tuple[str | None, str]  # host, file id
 
 
 class Mark(NamedTuple):
@@ -97,8 +96,8 @@ class Marks:
         """Return the topics whose id has changed: they were deleted and re-created."""
         return {topic for topic, now in ids.items() if now and self.topics.get(topic, now) != now}
 
-    def forget(self, before: float) -> int:
-        """Drop the files without landed rows since `before` (seconds of the epoch). Returns their number."""
+    def forget(self, before: float) -> None:
+        """Drop the files without landed rows since `before` (seconds of the epoch)."""
         old = [
             (table, file)
             for table, files in self.files.items()
@@ -107,7 +106,6 @@ class Marks:
         ]
         for table, file in old:
             del self.files[table][file]
-        return len(old)
 
     @property
     def count(self) -> int:

@@ -18,6 +18,7 @@ from log_shipper.spark_sink.landing.bad_records import BadByCause, BadRecords
 from log_shipper.spark_sink.rows.batches import (
     ByPartition,
     Converted,
+    File,
     FileSummary,
     KafkaRecords,
     PartitionRecords,
@@ -27,8 +28,6 @@ from log_shipper.spark_sink.rows.batches import (
 from log_shipper.spark_sink.rows.conversion import Conversion
 from log_shipper.spark_sink.storage.data_files import DataFile, DataFileWriter, FileLayout
 from log_shipper.spark_sink.storage.locations import Location
-
-File = tuple[str | None, str]  # host, file id
 
 
 class RangeRecordReader(Protocol):
@@ -146,9 +145,8 @@ class _Writing:
 
 def merge(known: dict[File, FileSummary], summary: FileSummary) -> None:
     """Add the summary to that of earlier rows of the file."""
-    file = (summary.host, summary.file_id)
-    before = known.get(file)
-    known[file] = summary if before is None else before.merged(summary)
+    before = known.get(summary.file)
+    known[summary.file] = summary if before is None else before.merged(summary)
 
 
 def merge_records(known: dict[Partition, PartitionRecords], others: ByPartition) -> None:

@@ -10,7 +10,6 @@ from log_shipper.spark_sink.kafka.offsets import Partition
 from log_shipper.spark_sink.landing import bad_records
 from log_shipper.spark_sink.landing.bad_records import BadRecords
 from log_shipper.spark_sink.landing.range_task import (
-    File,
     RangeRecordReader,
     TableFiles,
     TaskPlan,
@@ -21,7 +20,7 @@ from log_shipper.spark_sink.landing.range_task import (
     run_share,
 )
 from log_shipper.spark_sink.landing.tasks import Tasks
-from log_shipper.spark_sink.rows.batches import FileSummary, KafkaRecords, PartitionRecords, RowOptions
+from log_shipper.spark_sink.rows.batches import File, FileSummary, KafkaRecords, PartitionRecords, RowOptions
 from log_shipper.spark_sink.storage.data_files import DataFile
 
 NewReader = Callable[[], Callable[[], RangeRecordReader]]

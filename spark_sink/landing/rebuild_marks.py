@@ -9,7 +9,8 @@ killed batch could be missing below them.
 from collections.abc import Iterable, Mapping, Sequence
 
 from log_shipper.spark_sink.kafka.offsets import Partition
-from log_shipper.spark_sink.landing.marks import File, Mark, Marks
+from log_shipper.spark_sink.landing.marks import Mark, Marks
+from log_shipper.spark_sink.rows.batches import File
 from log_shipper.spark_sink.storage.tables import TableSnapshot
 
 

@@ -18,10 +18,10 @@ from datetime import date
 import pyarrow as pa
 from pyarrow import compute, dataset
 
-from log_shipper.spark_sink.landing.marks import File, Mark
+from log_shipper.spark_sink.landing.marks import Mark
 from log_shipper.spark_sink.landing.places import PLACE, Places
 from log_shipper.spark_sink.landing.staged import Staged
-from log_shipper.spark_sink.rows.batches import FileSummary
+from log_shipper.spark_sink.rows.batches import File, FileSummary
 from log_shipper.spark_sink.storage.tables import TableSnapshot, literal
 
 LINE_NAME = ("host", "file_id", "offset")
@@ -52,18 +52,12 @@ def exact(staged: Staged, summaries: Iterable[FileSummary]) -> list[FileSummary]
     rows = staged.rows(LINE_NAME, dataset.field("file_id").isin(list(uncertain_ids)))
     counted = rows.group_by(["host", "file_id"]).aggregate([("offset", "count_distinct")])
     distinct = {(row["host"], row["file_id"]): row["offset_count_distinct"] for row in counted.to_pylist()}
-    return [
-        summary._replace(distinct=distinct.get((summary.host, summary.file_id), summary.distinct)) for summary in known
-    ]
-
-
-def file_of(summary: FileSummary) -> File:
-    return summary.host, summary.file_id
+    return [summary._replace(distinct=distinct.get(summary.file, summary.distinct)) for summary in known]
 
 
 def suspects(files: Iterable[FileSummary], marks: Mapping[File, Mark]) -> list[FileSummary]:
     """Return the files with rows that may have landed, or may be twice in the batch."""
-    return [summary for summary in files if _suspicious(summary, marks.get(file_of(summary)))]
+    return [summary for summary in files if _suspicious(summary, marks.get(summary.file))]
 
 
 def _suspicious(summary: FileSummary, mark: Mark | None) -> bool:
@@ -116,7 +110,7 @@ class RepeatSearch:
 
     def _watched(self) -> pa.Table:
         """Return the suspects with their marks."""
-        files = list(map(file_of, self.suspects))
+        files = [suspect.file for suspect in self.suspects]
         marks = [mark.offset if (mark := self.marks.get(file)) else None for file in files]
         return _named(
             pa.table(
@@ -130,7 +124,7 @@ class RepeatSearch:
 
     def _where(self) -> str:
         """Return a condition on columns that the table's files have statistics or directories for."""
-        marked = [mark for suspect in self.suspects if (mark := self.marks.get(file_of(suspect)))]
+        marked = [mark for suspect in self.suspects if (mark := self.marks.get(suspect.file))]
         dates = []
         if marked:
             first, last = min(mark.first for mark in marked), max(mark.last for mark in marked)

@@ -12,6 +12,7 @@ from log_shipper.spark_sink.landing.range_task import TableFiles
 from log_shipper.spark_sink.landing.staged import Staged, stage
 from log_shipper.spark_sink.options.model import SinkConfig
 from log_shipper.spark_sink.records.schema import BAD_RECORDS
+from log_shipper.spark_sink.rows.conversion import too_many
 from log_shipper.spark_sink.rows.schema import arrow_schema
 from log_shipper.spark_sink.storage import creation
 from log_shipper.spark_sink.storage.commits import CommitLog
@@ -57,12 +58,8 @@ class SinkTables:
 
     def check_number(self, paths: Collection[str]) -> None:
         """Raise SinkError if these are more tables than `table.max_tables`."""
-        limit = self.config.table.max_tables
-        if len(set(paths)) > limit:
-            raise SinkError(
-                f"table.path would create more than table.max_tables ({limit}) tables, the next one {list(paths)[-1]}; "
-                "use a field with fewer values, or raise table.max_tables"
-            )
+        if len(set(paths)) > self.config.table.max_tables:
+            raise too_many(paths, self.config.table.max_tables)
 
     def prepare(self) -> None:
         """Create all tables whose paths are known before the first batch. Raises SinkError for an unusable path."""

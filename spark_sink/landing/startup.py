@@ -34,14 +34,14 @@ from log_shipper.spark_sink.errors import Refused, enumerated
 from log_shipper.spark_sink.kafka.offsets import Offsets, Partition, describe_partitions
 from log_shipper.spark_sink.landing import guard, marks, orphaned_rows, rebuild_marks
 from log_shipper.spark_sink.landing.batch_writer import BatchWriter
-from log_shipper.spark_sink.landing.marks import File, Marks
+from log_shipper.spark_sink.landing.marks import Marks
 from log_shipper.spark_sink.landing.orphaned_rows import OrphanedRows
 from log_shipper.spark_sink.landing.range_tasks import NewReader, RangeTasks
 from log_shipper.spark_sink.landing.sink_tables import SinkTables
 from log_shipper.spark_sink.landing.stages import Stopwatch
 from log_shipper.spark_sink.landing.tasks import Tasks
 from log_shipper.spark_sink.options.model import SinkConfig
-from log_shipper.spark_sink.rows.batches import RowOptions
+from log_shipper.spark_sink.rows.batches import File, RowOptions
 from log_shipper.spark_sink.storage.checkpoint import Checkpoint
 from log_shipper.spark_sink.storage.power_cuts import mend_table
 from log_shipper.spark_sink.storage.tables import NO_BATCH, Table, TableSnapshot
@@ -269,6 +269,5 @@ def range_tasks(tasks: Tasks, tables: SinkTables, new_reader: NewReader) -> Rang
 
 
 def row_options(config: SinkConfig) -> RowOptions:
-    """Return the options of the tasks. `by_date` is off: the writer knows the partitioning of each table."""
     table = config.table
-    return RowOptions(table.template, config.columns, table.doc, by_date=False, max_tables=table.max_tables)
+    return RowOptions(table.template, config.columns, table.doc, table.max_tables)

@@ -30,7 +30,6 @@ from log_shipper.spark_sink.storage.rewrites import Conflict
 
 logger = logging.getLogger(__name__)
 
-OLD_COMMIT = 86400.0
 TRIES = 5  # usually the winner of a conflict has done the loser's work: five conflicts in a row are not chance
 
 
@@ -128,9 +127,9 @@ class Maintenance:
         message = (
             f"{stream.name}: its last batch, {stream.batch}, was committed {stream.committed:%Y-%m-%d %H:%M:%S} UTC"
         )
-        if age > OLD_COMMIT:
-            message += f", {age / 86400:.1f} days ago: is it running?"
-        level = logging.WARNING if age > OLD_COMMIT else logging.INFO
+        if age > DAY:
+            message += f", {age / DAY:.1f} days ago: is it running?"
+        level = logging.WARNING if age > DAY else logging.INFO
         return logger.log(level, message, extra={"checkpoint": stream.path, "age_seconds": round(age)})
 
     def _guarded(self, what: str, action: Callable[[], None]) -> None:

@@ -15,7 +15,7 @@ from log_shipper.spark_sink.landing.batch_writer import BatchWriter
 from log_shipper.spark_sink.landing.orphaned_rows import OrphanedRows
 from log_shipper.spark_sink.landing.places import PLACE, PLACE_SQL, Places
 from log_shipper.spark_sink.landing.range_tasks import WrittenBatch
-from log_shipper.spark_sink.landing.repeats import file_of, mark_of
+from log_shipper.spark_sink.landing.repeats import mark_of
 from log_shipper.spark_sink.rows.batches import KafkaRecords, summaries
 from log_shipper.spark_sink.storage.commits import NO_HOOKS
 from log_shipper.spark_sink.storage.tables import TableSnapshot, Unnamed, literal
@@ -104,9 +104,8 @@ class DeadLetterRepair:
         if not orphaned.add(snapshot.path, Places.from_rows(parts)):
             return
         for summary in summaries(pa.concat_tables(parts)):
-            file, mark = file_of(summary), mark_of(summary, self.writer.clock())
-            self.writer.marks.note_file(snapshot.path, file, mark)
-            orphaned.files.append((snapshot.path, file))
+            self.writer.marks.note_file(snapshot.path, summary.file, mark_of(summary, self.writer.clock()))
+            orphaned.files.append((snapshot.path, summary.file))
 
     def _forget(self, good: pa.Table) -> None:
         """Delete the landed records from the dead letter."""

@@ -15,12 +15,10 @@ from deltalake.schema import PrimitiveType
 
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.maintenance.known import KnownTable
-from log_shipper.spark_sink.maintenance.sizes import Sizes
+from log_shipper.spark_sink.maintenance.sizes import DATE, Sizes
 from log_shipper.spark_sink.storage.commits import NO_HOOKS
 from log_shipper.spark_sink.storage.rewrites import Conflict, stored_files
 from log_shipper.spark_sink.storage.tables import TableSnapshot
-
-DATE = "date"
 
 
 class NoDate(Exception):

@@ -41,11 +41,6 @@ class Rounds:
         interval = self.config.maintenance.interval
         self._due = self.clock() + min(interval, FIRST) if interval else float("inf")
 
-    @property
-    def running(self) -> bool:
-        """True while a round runs, as of the last `step`."""
-        return self._round is not None
-
     def step(self) -> None:
         """Start a round that is due, or report the end of the running one. Never blocks."""
         if self._round is None:

@@ -32,12 +32,12 @@ import pyarrow as pa
 from deltalake.exceptions import DeltaError
 from pyarrow import fs
 
+from log_shipper.config.text.spans import DAY, HOUR
 from log_shipper.spark_sink.errors import Refused, SinkError
 from log_shipper.spark_sink.storage.locations import Location
 from log_shipper.spark_sink.storage.tables import TableSnapshot, reading
 
-MIN_RETENTION = 3600.0
-HOUR, DAY = 3600.0, 86400.0
+MIN_RETENTION = HOUR
 CHECKPOINT = re.compile(r"_delta_log/(\d{20})\.checkpoint\.parquet")  # the sink's form
 CLOCKS_DIFFER = 60.0  # seconds; object stores report whole seconds, and deltalake takes whole hours anyway
 AT_A_TIME = 8  # concurrent requests to an object store

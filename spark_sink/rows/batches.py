@@ -11,16 +11,16 @@ from log_shipper.spark_sink.options.tables import ColumnConfig, DocMode
 from log_shipper.spark_sink.options.template import Template
 from log_shipper.spark_sink.rows.place_headers import Headers
 
+File = tuple[str | None, str]  # host, file id
+
 
 @dataclass(frozen=True, slots=True)
 class RowOptions:
-    """The options of the configuration about rows. `template`: of the tables' paths, at most `max_tables`; `by_date`:
-    the rows of each date are a separate part."""
+    """The options of the configuration about rows. `template`: of the tables' paths, at most `max_tables`."""
 
     template: Template
     columns: tuple[ColumnConfig, ...] = ()
     doc: DocMode = "rest"
-    by_date: bool = True
     max_tables: int = 100
 
 
@@ -69,18 +69,20 @@ def counted(records: KafkaRecords) -> PartitionRecords:
 
 
 class FileSummary(NamedTuple):
-    """Counts and bounds of the rows of one log file. `rows` includes rows without an offset; `distinct`: number of
-    different offsets, or a minimum of it."""
+    """Counts and bounds of the rows of one log file. `distinct`: number of different offsets, or a minimum of it."""
 
     host: str | None
     file_id: str
-    rows: int
-    placed: int  # with an offset
+    placed: int  # rows with an offset
     distinct: int
     lowest: int
     highest: int
     first: date
     last: date
+
+    @property
+    def file(self) -> File:
+        return self.host, self.file_id
 
     def merged(self, other: "FileSummary") -> "FileSummary":
         """Return the summary of both. If their ranges overlap, an offset may be in both, so one less is distinct."""
@@ -88,7 +90,6 @@ class FileSummary(NamedTuple):
         return FileSummary(
             self.host,
             self.file_id,
-            self.rows + other.rows,
             self.placed + other.placed,
             self.distinct + other.distinct - overlap,
             min(self.lowest, other.lowest),
@@ -99,8 +100,7 @@ class FileSummary(NamedTuple):
 
 
 SUMMARIZED = ("host", "file_id", "offset", "date")
-_SUMMARY: tuple[tuple[str | list[str], str], ...] = (
-    ([], "count_all"),
+_SUMMARY = (
     ("offset", "count"),
     ("offset", "count_distinct"),
     ("offset", "min"),
@@ -123,7 +123,7 @@ def summaries(rows: pa.Table) -> Iterator[FileSummary]:
 
 @dataclass(frozen=True, slots=True)
 class RowPart:
-    """Rows of one table, and of one date if the table is partitioned by date. `rows` includes the column `date`."""
+    """The rows of one table. `rows` includes the column `date`."""
 
     table: str
     rows: pa.Table

@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from log_shipper.spark_sink.errors import SinkError
 from log_shipper.spark_sink.rows.batches import Converted, FileSummary, KafkaRecords, RowOptions, RowPart, summaries
@@ -44,7 +43,7 @@ class Conversion:
         files: dict[str, list[FileSummary]] = {}
         for path, table in self._by_table(records.topic, rows):
             files[path] = list(summaries(table))
-            parts += self._by_date(path, table)
+            parts.append(RowPart(path, table))
         return Converted(parts, self._bad(records, reading), files)
 
     def _by_table(self, topic: str, rows: Rows) -> Iterator[tuple[str, pa.Table]]:
@@ -63,14 +62,6 @@ class Conversion:
             raise too_many(positions, self._options.max_tables)
         for path in sorted(positions):
             yield path, rows.table if len(positions) == 1 else rows.table.take(sorted(positions[path]))
-
-    def _by_date(self, path: str, rows: pa.Table) -> Iterator[RowPart]:
-        if not self._options.by_date:
-            yield RowPart(path, rows)
-            return
-        dates = sorted(rows["date"].unique().to_pylist())
-        for day in dates:
-            yield RowPart(path, rows if len(dates) == 1 else rows.filter(pc.equal(rows["date"], pa.scalar(day))))
 
     def _bad(self, records: KafkaRecords, reading: JudgedLines) -> pa.Table:
         now = self._clock()

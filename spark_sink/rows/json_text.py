@@ -93,9 +93,10 @@ _EXACT = json.JSONDecoder(parse_int=_whole, parse_float=_number, parse_constant=
 
 
 def _depth(value: Json) -> int:
-    depth, level = 0, [value]
-    while level := [inner for value in level for inner in _members(value)] if depth else _containers([value]):
+    depth, level = 0, _containers([value])
+    while level:
         depth += 1
+        level = [inner for value in level for inner in _members(value)]
     return depth
 
 

@@ -17,6 +17,7 @@ def test_a_picture_of_other_figures_is_refused(others: str, capsys: pytest.Captu
     assert "--svg is only for one file and for --quiet" in capsys.readouterr().err
 
 
+@pytest.mark.kafka
 def test_each_path_of_a_run_is_new(tmp_path: Path) -> None:
     runs = Runs(broker(tmp_path), tmp_path)
     assert len({runs.fresh("registry-10") for _ in range(3)}) == 3

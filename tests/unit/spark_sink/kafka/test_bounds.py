@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 import pytest
 
 from log_shipper.spark_sink.errors import Refused
-from log_shipper.spark_sink.kafka.bounds import Bounds, between, resolve
+from log_shipper.spark_sink.kafka.bounds import Bounds, not_landed, resolve
 from log_shipper.spark_sink.options.model import SinkConfig
 from tests.unit.spark_sink.kafka.fake_broker import FakeBroker
 
@@ -41,9 +41,9 @@ def test_where_a_run_begins_behind_a_bound_what_lies_before_was_not_left_out() -
 
 
 def test_what_was_read_and_not_landed_is_the_next_runs() -> None:
-    assert between({A: 10, B: 20, NEW: 0}, {A: 15, B: 20, NEW: 7}) == ({A: 10, NEW: 0}, {A: 15, NEW: 7})
-    assert between({A: 15}, {A: 15, B: 20}) == ({}, {})
-    assert between({A: 16}, {A: 15}) == ({}, {})
+    assert not_landed({A: 10, B: 20, NEW: 0}, {A: 15, B: 20, NEW: 7}) == {A: 15, NEW: 7}
+    assert not_landed({A: 15}, {A: 15, B: 20}) == {}
+    assert not_landed({A: 16}, {A: 15}) == {}
 
 
 def test_a_run_without_an_end_has_no_bounds(config: SinkConfig) -> None:

@@ -14,7 +14,7 @@ from uuid import uuid4
 from deltalake import DeltaTable
 
 from log_shipper.spark_sink.errors import SinkError
-from log_shipper.spark_sink.kafka.bounds import Bounds, between
+from log_shipper.spark_sink.kafka.bounds import Bounds, not_landed
 from log_shipper.spark_sink.kafka.lost import LostRange
 from log_shipper.spark_sink.kafka.offset_ranges import OffsetRange
 from log_shipper.spark_sink.landing.batch_handler import BatchHandler
@@ -232,7 +232,7 @@ class LandingLab:
 
     def catch_up(self) -> None:
         """As the job does it before its stream begins."""
-        _, ends = between(self.writer.marks.ends, self.checkpoint.resume_offsets())
+        ends = not_landed(self.writer.marks.ends, self.checkpoint.resume_offsets())
         if ends:
             self.callback.land_until(ends)
 

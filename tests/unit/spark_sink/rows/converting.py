@@ -21,10 +21,9 @@ def conversion(
     path: str = "/data/lines",
     columns: Sequence[ColumnConfig] = (),
     doc: DocMode = "rest",
-    by_date: bool = False,
     max_tables: int = 100_000,
 ) -> Conversion:
-    return Conversion(RowOptions(parse_template(path), tuple(columns), doc, by_date, max_tables), lambda: NOW)
+    return Conversion(RowOptions(parse_template(path), tuple(columns), doc, max_tables), lambda: NOW)
 
 
 def kafka_records(values: Sequence[bytes | None], headers: Sequence[Headers | None] | None = None) -> KafkaRecords:

@@ -50,14 +50,7 @@ def test_a_record_without_a_value_or_headers_is_a_dead_letter() -> None:
     assert (row["reason"], row["value"], row["headers"]) == ("no value", None, None)
 
 
-def test_each_date_is_a_part_of_its_own() -> None:
-    converted = conversion(by_date=True).convert(kafka_records([record(day=21), record(10, day=20), record(20)]))
-    first, second = (part.rows.select(["date", "offset"]).to_pydict() for part in converted.parts)
-    assert first == {"date": [date(2026, 11, 20)], "offset": [10]}
-    assert second == {"date": [date(2026, 11, 21)] * 2, "offset": [0, 20]}
-
-
-def test_a_table_that_is_not_partitioned_has_one_part() -> None:
+def test_rows_of_several_dates_are_one_part() -> None:
     (part,) = conversion().convert(kafka_records([record(day=21), record(10, day=20)])).parts
     assert part.rows.num_rows == 2
 
@@ -76,7 +69,7 @@ def test_each_table_has_its_rows_in_their_order() -> None:
         "/data/shop": [0, 2],
         "/data/web": [1],
     }
-    assert {path: [file.rows for file in files] for path, files in converted.files.items()} == {
+    assert {path: [file.placed for file in files] for path, files in converted.files.items()} == {
         "/data/shop": [2],
         "/data/web": [1],
     }
@@ -90,19 +83,19 @@ def test_more_tables_than_there_may_be_are_refused() -> None:
 
 def test_the_files_of_a_run_are_summarised() -> None:
     values = [record(30), record(10, day=20), record(10), record(5, file="g"), b'{"@timestamp":"2026-11-21T00:00:00Z"}']
-    files = conversion(by_date=True).convert(kafka_records(values)).files["/data/lines"]
+    files = conversion().convert(kafka_records(values)).files["/data/lines"]
     assert sorted(files, key=lambda file: file.file_id) == [
-        FileSummary("web-1", "f", 3, 3, 2, 10, 30, date(2026, 11, 20), date(2026, 11, 21)),
-        FileSummary("web-1", "g", 1, 1, 1, 5, 5, date(2026, 11, 21), date(2026, 11, 21)),
+        FileSummary("web-1", "f", 3, 2, 10, 30, date(2026, 11, 20), date(2026, 11, 21)),
+        FileSummary("web-1", "g", 1, 1, 5, 5, date(2026, 11, 21), date(2026, 11, 21)),
     ]
 
 
 def test_two_summaries_of_a_file_that_overlap_may_have_an_offset_twice() -> None:
     day = date(2026, 11, 21)
-    first = FileSummary("h", "f", 2, 2, 2, 0, 10, day, day)
+    first = FileSummary("h", "f", 2, 2, 0, 10, day, day)
     assert first.merged(first._replace(lowest=11, highest=30)).distinct == 4
     overlapping = first.merged(first._replace(lowest=10, highest=30, first=date(2026, 11, 20)))
-    assert overlapping == FileSummary("h", "f", 4, 4, 3, 0, 30, date(2026, 11, 20), day)
+    assert overlapping == FileSummary("h", "f", 4, 3, 0, 30, date(2026, 11, 20), day)
 
 
 def test_no_records_make_no_parts() -> None:
@@ -116,7 +109,7 @@ def test_all_bad_records_make_no_parts() -> None:
 
 
 def test_what_is_converted_can_be_sent_to_another_process() -> None:
-    converted = conversion(by_date=True).convert(kafka_records([record(), b"bad"]))
+    converted = conversion().convert(kafka_records([record(), b"bad"]))
     sent = pickle.loads(pickle.dumps(converted))
     assert rows_of(sent) == rows_of(converted)
     assert (reasons_of(sent), sent.files) == (reasons_of(converted), converted.files)

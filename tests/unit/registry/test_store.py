@@ -154,6 +154,9 @@ def test_after_a_failed_fsync_the_next_write_makes_a_new_database_before_anythin
         assert "fsync_dir" in disk.trace
         assert (place / DATABASE).stat().st_ino != inode
         assert after_power_failure(place) == {"a": FURTHER, "b": B}
+        disk.trace.clear()
+        store.write([MOVED])
+        assert "fsync_dir" not in disk.trace
 
 
 def test_a_program_that_reads_delays_no_write_and_keeps_it_from_no_power_failure(place: Path, tmp_path: Path) -> None:

@@ -16,9 +16,10 @@ from itertools import count
 from typing import TypeAlias
 
 from log_shipper.spark_sink.kafka.offsets import Partition
-from log_shipper.spark_sink.landing.marks import File, Marks
+from log_shipper.spark_sink.landing.marks import Marks
 from log_shipper.spark_sink.landing.places import PLACE_SQL, Places
 from log_shipper.spark_sink.landing.rebuild_marks import note_rows
+from log_shipper.spark_sink.rows.batches import File
 from log_shipper.spark_sink.storage.tables import TableSnapshot, literal
 
 FEW_TOPICS = 50  # with more, a condition names only the lowest end of all

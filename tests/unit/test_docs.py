@@ -24,7 +24,7 @@ QUOTED = {
     ),
     "guides/sink-failures.md": ("the disk is full",),
     "guides/sink-recovery.md": ("was restored to an earlier version",),
-    "guides/sink-status.md": ("no answer:", "remembered files:"),
+    "guides/sink-status.md": ("error:", "remembered files:"),
     "guides/views.md": ("rows older than the watermark",),
 }
 

@@ -170,6 +170,23 @@ def test_what_is_written_before_a_reload_and_acknowledged_after_it_is_no_touch(r
     expect(resending, "one", "two")
 
 
+def test_a_file_that_its_writer_trims_before_a_reload_is_not_touched(resending: UserLab) -> None:
+    resending.ship("a.log", "one")
+    with (resending.logs / "a.log").open("r+b") as file:
+        file.truncate(8192)
+        resending.take_steps()
+        file.seek(4)
+        file.write(b"two\n")
+        file.flush()
+        resending.until_messages("one", "two")
+        file.truncate(8)
+    resending.pass_time(30)
+    (harvester,) = resending.crawler.running.values()
+    assert harvester.settled
+    resending.crawler.open_files.leave(harvester, next_state(FileEvent.WITHDRAWN))
+    expect(resending, "one", "two")
+
+
 def test_an_incomplete_last_line_is_no_reason_to_wait(resending: UserLab) -> None:
     resending.options["close.on_state_change.inactive"] = "1m"
     resending.append("a.log", "one\nhalf")

@@ -113,8 +113,8 @@ class OpenFiles:
                     harvester.note_last_look(status)
         else:
             self._watcher.unwatch_file(harvester.key)
-            if harvester.sighting is not None and not harvester.settled:
-                # What is in flight may have been written after the time in the entry: that is not a touch.
+            if harvester.sighting is not None:
+                # It may have been written to, or trimmed, after the time in its entry: that is not a touch.
                 harvester.state = replace(harvester.state, modified=0)
         closed = None
         if decided.to is To.CLOSED and status is not None:

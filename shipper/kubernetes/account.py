@@ -5,7 +5,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from log_shipper.config.yaml.files import read_text
-from log_shipper.shipper.kubernetes.access import ApiAccess, NoAccess, Pem
+from log_shipper.shipper.kubernetes.access import ApiAccess as ApiAccess  # callers of find_access import it from here
+from log_shipper.shipper.kubernetes.access import NoAccess as NoAccess
+from log_shipper.shipper.kubernetes.access import Pem
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 

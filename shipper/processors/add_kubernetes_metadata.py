@@ -28,7 +28,7 @@ from log_shipper.shipper.processor.metadata.facts import Facts, Sharing, leaves
 from log_shipper.shipper.processor.metadata.pod_origins import Origin, PodOrigins, PodWaits, remember
 
 if TYPE_CHECKING:
-    from log_shipper.shipper.kubernetes.access import ApiAccess
+    from log_shipper.shipper.kubernetes.account import ApiAccess
     from log_shipper.shipper.kubernetes.cluster import Cluster
 
 logger = logging.getLogger(__name__)
@@ -196,8 +196,7 @@ class AddKubernetesMetadataConfig(ProcessorConfig):
         """Return the processor, with a cluster if there is an API server. Raises StartError for an unusable
         kubeconfig."""
         # Imported late: TLS and HTTP are larger than the processor.
-        from log_shipper.shipper.kubernetes.access import NoAccess
-        from log_shipper.shipper.kubernetes.account import find_access, in_pod
+        from log_shipper.shipper.kubernetes.account import NoAccess, find_access, in_pod
 
         cluster = None
         try:

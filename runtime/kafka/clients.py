@@ -29,7 +29,7 @@ def new_client(kind: Callable[..., Any], settings: dict[str, Any]) -> Any:
     NoCredentials.
     """
     if kind is AdminClient:
-        # Without it, a broker creates a topic as soon as its metadata is requested. It is the default for consumers.
+        # Without it, a broker creates a topic as soon as its metadata is requested. For consumers this is the default.
         settings = {**settings, "allow.auto.create.topics": False}
     _refuse_wrapped(settings)
     _check_files(settings)

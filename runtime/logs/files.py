@@ -31,7 +31,7 @@ class RotatingFile:
     """
 
     path: Path
-    most_bytes: int = 10 * 1024**2
+    max_bytes: int = 10 * 1024**2
     keep: int = 7
     mode: int = 0o600
     interval: float = 0.0
@@ -53,7 +53,7 @@ class LogFileHandler(RotatingFileHandler):
         size = file.path.stat().st_size if file.path.exists() else 0
         self._period = self._period_of(file.path.stat().st_mtime if size else now())
         super().__init__(
-            file.path, maxBytes=file.most_bytes, backupCount=file.keep, encoding="utf-8", errors="backslashreplace"
+            file.path, maxBytes=file.max_bytes, backupCount=file.keep, encoding="utf-8", errors="backslashreplace"
         )
         if size and file.rotates_on_start:
             self.doRollover()

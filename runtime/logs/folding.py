@@ -61,7 +61,7 @@ class Folding:
 
     def __init__(self, rate: int = RATE, max_messages: int = MAX_MESSAGES) -> None:
         self._rate = rate
-        self._most = max_messages
+        self._max_messages = max_messages
         self._windows: OrderedDict[int, _Window] = OrderedDict()  # oldest first
         self.due = NEVER  # time of the next count
 
@@ -85,7 +85,7 @@ class Folding:
     def take_due(self, now: float) -> list[Repeats]:
         """Return the counts that are due, and forget messages that are over."""
         due: list[Repeats] = []
-        while self._windows and (self._is_over(now) or len(self._windows) > self._most):
+        while self._windows and (self._is_over(now) or len(self._windows) > self._max_messages):
             key, window = self._windows.popitem(last=False)
             due += _repeats(window, now)
             if window.counted and window.began + WINDOW <= now:

@@ -116,7 +116,7 @@ class Connection:
         except Exception:
             if self._listening.failures.is_due():
                 logger.exception("http: error while creating the response for %s", request.path)
-            return Response(500, TEXT, b"the answer could not be made; the log has the reason\n")
+            return Response(500, TEXT, b"internal error: see the log\n")
 
     def _send(self, head: Head | None, response: Response, headers: Mapping[str, str]) -> None:
         body = response.body

@@ -135,7 +135,7 @@ def run(
         looks = (app.reloader.step, app.containers.step, app.summary.step, progress.step, freed.step)
         looks_at, wait = clock.monotonic(), MAX_WAIT
         while not ending.is_due and not app.loop.finished:
-            app.loop.step(wait=service.longest_wait(wait))
+            app.loop.step(wait=service.max_wait(wait))
             if (now := clock.monotonic()) < looks_at:
                 wait = LOOK_INTERVAL
                 continue

@@ -19,7 +19,7 @@ PULSE_INTERVAL = 1.0
 # A start that waits for Kafka counts as done after this time: units that wait for the service (a boot, a package
 # upgrade) must not wait for the whole outage. Without transactions, the same outage does not delay readiness.
 START_PATIENCE = 20.0
-# The time extension requested at once while the agent starts or stops; it is renewed long before it ends.
+# The time extension requested with each call while the agent starts or stops; it is renewed long before it ends.
 EXTENSION = 30.0
 WAITING = "waiting for the positions committed in Kafka; nothing is read until then"
 
@@ -71,7 +71,7 @@ class Service:
         self._status_due = self._started
         self._sampled = self._started, 0  # time and acknowledged events at the previous status line
 
-    def longest_wait(self, usual: float) -> float:
+    def max_wait(self, usual: float) -> float:
         """Return how long the loop may be idle: not at all before it was reported as ready."""
         return min(usual, self._interval) if self._is_ready or not self._notifier else 0.0
 

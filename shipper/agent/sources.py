@@ -53,7 +53,7 @@ def make_sources(
         stream = StreamWatcher(wake.watch, wake.unwatch)
         stdin = StdinSource(open_stdin(of_files[0]), stream, context, pending_bytes=options.pending_bytes)
         return MadeSources(BatchSources(stdin, [], maker, context.clock))
-    crawler = Crawler(of_files, watcher(), context, replace(options, max_open_files=_most_open(once=context.once)))
+    crawler = Crawler(of_files, watcher(), context, replace(options, max_open_files=_max_open_files(once=context.once)))
     sources = BatchSources(crawler, _feeds(inputs), maker, context.clock)
 
     def replace_inputs(inputs: list[AnyInput]) -> None:
@@ -67,7 +67,7 @@ def _feeds(inputs: list[AnyInput]) -> list[FeedInput]:
     return [item for item in inputs if isinstance(item, FeedInput)]
 
 
-def _most_open(*, once: bool) -> int:
+def _max_open_files(*, once: bool) -> int:
     """Return the maximum number of open files: the system's limit, minus the descriptors for everything else. With
     `once`, files are read one after the other, so more open files would only take memory.
     """

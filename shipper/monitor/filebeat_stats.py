@@ -160,8 +160,8 @@ def _queue(snapshot: Snapshot) -> Document:
     """Return the fill level of the queue, by bytes if it is on disk, as in Filebeat."""
     queue, disk = snapshot.queue, snapshot.disk_queue
     if disk is None:
-        filled: Document = {"events": queue.events, "pct": round(queue.events / queue.most_events, 4)}
-        return {"max_events": queue.most_events, "filled": filled}
+        filled: Document = {"events": queue.events, "pct": round(queue.events / queue.max_events, 4)}
+        return {"max_events": queue.max_events, "filled": filled}
     filled = {"events": disk.waiting_events + queue.events, "bytes": disk.bytes}
     if disk.max_bytes:
         filled["pct"] = round(disk.bytes / disk.max_bytes, 4)

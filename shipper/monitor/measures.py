@@ -215,7 +215,7 @@ MEASURES: tuple[Measure | Times, ...] = (
         lambda s: len(s.output.waiting),
     ),
     _gauge("queue_events", "Events in the queue, including those in flight.", lambda s: s.queue.events),
-    _gauge("queue_events_capacity", "Maximum number of events in the queue.", lambda s: s.queue.most_events),
+    _gauge("queue_events_capacity", "Maximum number of events in the queue.", lambda s: s.queue.max_events),
     _gauge("queue_bytes", "Bytes in the queue, including those in flight.", lambda s: s.queue.bytes),
     _gauge("queue_bytes_capacity", "Maximum bytes in the queue.", lambda s: s.queue.max_bytes),
     *QUEUE_MEASURES,

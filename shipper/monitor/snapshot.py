@@ -50,7 +50,7 @@ class OutputFigures:
 @dataclass(frozen=True, slots=True)
 class QueueFigures:
     events: int
-    most_events: int
+    max_events: int
     bytes: int
     max_bytes: int
 

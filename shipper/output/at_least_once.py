@@ -16,7 +16,7 @@ from log_shipper.shipper.event import Batch, Source
 from log_shipper.shipper.librdkafka import is_fatal
 from log_shipper.shipper.output.base import Deliveries
 from log_shipper.shipper.output.kafka import KafkaContext
-from log_shipper.shipper.output.kafka_errors import MAY_BE_TIMES, POISON, ErrorReporter
+from log_shipper.shipper.output.kafka_errors import MAY_BE_TIMES, POISON, UNACKNOWLEDGED_AFTER, ErrorReporter
 from log_shipper.shipper.output.kafka_records import Producer, Report
 from log_shipper.shipper.output.lane import Flight, Lane
 from log_shipper.shipper.output.topic_shares import TopicShares
@@ -25,7 +25,6 @@ logger = logging.getLogger(__name__)
 
 PARTITIONS_CHECK = 0.05  # seconds until the partitions are checked again
 RENEWAL_PATIENCE = 5.0  # seconds that a renewal of certificates waits for acknowledgements
-UNACKNOWLEDGED_AFTER = 30.0  # seconds, enough to elect a leader or restart a broker
 UNACKNOWLEDGED_CHECK = 5.0  # seconds between checks
 # Seconds without a delivery and without an error after which the client may be stuck. librdkafka reports a request that
 # is not answered after 60 s, and repeats an error after 30.

@@ -107,6 +107,7 @@ def advice(code: int, text: str, default: str) -> str:
 
 
 MAX_THROTTLES = 1000  # events determine the number of topics
+UNACKNOWLEDGED_AFTER = 30.0  # seconds, enough to elect a leader or restart a broker
 
 
 class ErrorReporter:
@@ -194,7 +195,8 @@ class ErrorReporter:
 
     def _describe_unacknowledged(self, topic: str, paths: Sequence[str]) -> str:
         files = f"{paths[0]} and {len(paths) - 1} more" if len(paths) > 1 else paths[0]
-        return f"Kafka ({self._where(topic)}): records of {files} are unacknowledged for 30 s; {_NO_LEADER}"
+        late = f"records of {files} have been unacknowledged for {UNACKNOWLEDGED_AFTER:.0f} s"
+        return f"Kafka ({self._where(topic)}): {late}; {_NO_LEADER}"
 
     @property
     def any_reported(self) -> bool:

@@ -5,7 +5,7 @@
 
 The query has `rate`, events a second, and `targets`: a JSON list of inputs' ids and of files' paths or globs.
 
-`/tap/sources`: one JSON object, for who sees no events. The query has `targets`.
+`/tap/sources`: one JSON object that shows why no events appear. The query has `targets`.
 
 {"inputs":{"count":1,"some":["app"]},"files":{"count":12,"some":["/var/log/app.log",…]},"unknown":["ap"]}
 """

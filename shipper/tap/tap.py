@@ -75,12 +75,12 @@ class Allowance:
 
     def __init__(self, rate: float, now: float) -> None:
         self._rate = rate
-        self._most = max(rate, 1.0)
-        self._left = self._most
+        self._capacity = max(rate, 1.0)
+        self._left = self._capacity
         self._filled_at = now
 
     def left(self, now: float) -> float:
-        self._left = min(self._left + (now - self._filled_at) * self._rate, self._most)
+        self._left = min(self._left + (now - self._filled_at) * self._rate, self._capacity)
         self._filled_at = now
         return self._left
 

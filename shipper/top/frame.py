@@ -18,23 +18,23 @@ STATES: dict[str, tuple[str, Style]] = {
     "starting": ("STARTING", "warn"),
 }
 MAX_STATE_WIDTH = 12
-MAX_TAB_WIDTH, LEAST_TAB = 40, 5  # columns of a table's title
+MAX_TAB_WIDTH, MIN_TAB_WIDTH = 40, 5  # columns of a table's title
 TALL = 34  # minimum lines for charts with two rows and for several tables
 MAX_FIGURE_LINES = 5  # on a low terminal
 MIN_TABLE_LINES = 5  # lines: the titles, the columns' labels and three rows
 TABLE_ROOM = 8  # left over by charts, with an empty line
 KEYS = "q quit  p pause  tab next table  arrows scroll  ? help"
 HELP = """\
-q            quit
-p, space     pause, and continue
-tab, right   next table; shift-tab, left: previous; 1 to 9: that one
-up, down     scroll the table; also j and k, page up and down, home, end
-?            this help
+q               quit
+p, space        pause, and continue
+tab, right      next table; shift-tab, left: previous; 1 to 9: that one
+up, down        scroll the table; also j and k, page up and down, home, end
+?               this help
 
-OK           events are delivered
-DEGRADED     events are delivered, but someone should look
-FAILING      no events are delivered
-NO ANSWER    the program has ended, or hangs
+OK              events are delivered
+DEGRADED        events are delivered, but someone should look
+FAILING         no events are delivered
+NOT RESPONDING  the program has ended, or hangs
 
 Figures are totals since the start, with rates over the last ten seconds.
 All series of a chart share one scale, from 0 to its max; unknown values are
@@ -90,7 +90,7 @@ def _health(view: View, width: int, height: int | None) -> list[Line]:
     document = view.document
     max_lines = None if height is None or document is None else max(height // 4, 1)
     if view.problem:
-        word, style, text = "NO ANSWER", STATES["failing"][1], shown(view.problem)
+        word, style, text = "NOT RESPONDING", STATES["failing"][1], shown(view.problem)
         max_lines = None
         if document is not None:
             text += f" Shown below: the state at {datetime.fromtimestamp(document.now):%H:%M:%S}."
@@ -140,7 +140,7 @@ def _tables(view: View, width: int, height: int) -> list[Line]:
     others = [table for number, table in enumerate(tables) if number != chosen and table.rows]
     lines: list[Line] = [[], _tabs(view, chosen, width)] if height > MIN_TABLE_LINES else [_tabs(view, chosen, width)]
     room = height - len(lines)
-    own = room if height < TALL // 2 else max(room - sum(map(_least, others)), room * 2 // 5)
+    own = room if height < TALL // 2 else max(room - sum(map(_min_lines, others)), room * 2 // 5)
     lines += table_lines(tables[chosen], width, document.now, first=view.row, height=own)
     for table in others:
         room = min(height - len(lines) - 2, MIN_TABLE_LINES + 1)
@@ -150,7 +150,7 @@ def _tables(view: View, width: int, height: int) -> list[Line]:
     return lines
 
 
-def _least(table: Table) -> int:
+def _min_lines(table: Table) -> int:
     """Return the approximate number of lines of a table that is not selected: some of its rows are enough."""
     return min(len(table.rows), MIN_TABLE_LINES - 3) + 3
 
@@ -158,7 +158,7 @@ def _least(table: Table) -> int:
 def _tabs(view: View, chosen: int, width: int) -> Line:
     """Return the tables' titles, cut if they do not fit; the selected one is always visible."""
     assert view.document is not None
-    for label in range(MAX_TAB_WIDTH, LEAST_TAB - 1, -1):
+    for label in range(MAX_TAB_WIDTH, MIN_TAB_WIDTH - 1, -1):
         titles = [f" {heading(table, label)} " for table in view.document.tables]
         if sum(map(columns, titles)) < width:
             break

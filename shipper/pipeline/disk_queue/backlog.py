@@ -33,7 +33,7 @@ class Backlog:
         self._offset = waiting.offset
         self._scan: FrameScan | None = None
         self._gaps = Gaps(lost, waiting.number)
-        self._least = 0  # the minimum sequence number of the next frame
+        self._min_sequence = 0  # the minimum sequence number of the next frame
         self._last = waiting.last  # the sequence number of the last frame, and the number of the first event after it
         self._following = waiting.following
 
@@ -61,12 +61,12 @@ class Backlog:
                 self._gaps.damaged(self._segment, item)
             else:
                 frame, content = item
-                if frame.sequence < self._least:
+                if frame.sequence < self._min_sequence:
                     continue  # of a duplicated segment: it was not counted
                 if frame.sequence > self._last:
                     self._give_up()  # still in memory
                     break
-                self._least = frame.sequence + 1
+                self._min_sequence = frame.sequence + 1
                 self.events -= self._gaps.passed(frame, 0, frame.number)
                 self._remove(frame)
                 try:

@@ -75,12 +75,12 @@ class LoadedSegments:
         self._delivered = None if progress is None else progress.delivered  # None until the first frame
         self._synced = synced
         self._gaps = Gaps(self.lost)
-        self._least = 0  # the minimum sequence number of the next frame
+        self._min_sequence = 0  # the minimum sequence number of the next frame
         self._look = look
 
     @property
     def next_sequence(self) -> int:
-        return max(self._position, self._least)
+        return max(self._position, self._min_sequence)
 
     @property
     def written(self) -> int:
@@ -107,7 +107,7 @@ class LoadedSegments:
                 self._gaps.damaged(segment, item)
                 continue
             frame, content = item
-            if frame.sequence < self._least:
+            if frame.sequence < self._min_sequence:
                 repeated += 1
             elif frame.number > max(self._gaps.expected, self._synced):
                 is_torn = True
@@ -135,7 +135,7 @@ class LoadedSegments:
         if is_delivered:
             self._delivered = max(self._delivered, frame.following)
         self._gaps.passed(frame, self._delivered, self._synced)
-        self._least = frame.sequence + 1
+        self._min_sequence = frame.sequence + 1
         segment.last, segment.frames = frame.sequence, segment.frames + 1
         if not is_delivered:
             self.waiting = self.waiting.then(segment, frame)

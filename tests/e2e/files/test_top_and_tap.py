@@ -110,14 +110,14 @@ def test_colours_are_optional(environ: dict[str, str], has_colours: bool, tmp_pa
 
 
 def test_an_agent_that_ends_and_comes_back_is_seen(tmp_path: Path) -> None:
-    missing = f"NO ANSWER no {tmp_path}/shipper.sock: the shipper with this path.data is not running"
+    missing = f"NOT RESPONDING no {tmp_path}/shipper.sock: the shipper with this path.data is not running"
     with Terminal(["top", *of_data(tmp_path)], 500, 24) as terminal:  # wide enough for the message on one line
         terminal.await_screen(missing, "Next attempt every 1 s.")
         with serving(tmp_path / "shipper.sock", status_of(document())):
-            terminal.await_screen("DEGRADED", "up 1d 02h", without="NO ANSWER")
-        terminal.await_screen("NO ANSWER", "Shown below", "service-01/app.log")
+            terminal.await_screen("DEGRADED", "up 1d 02h", without="NOT RESPONDING")
+        terminal.await_screen("NOT RESPONDING", "Shown below", "service-01/app.log")
         with serving(tmp_path / "shipper.sock", status_of(document(started=document()["now"]))):
-            terminal.await_screen("DEGRADED", "up 0 s", without="NO ANSWER")
+            terminal.await_screen("DEGRADED", "up 0 s", without="NOT RESPONDING")
 
 
 def test_top_and_tap_beside_a_real_agent_that_is_then_killed(agent: LocalAgent) -> None:

@@ -253,7 +253,7 @@ def test_a_line_that_a_full_disk_refused_does_not_come_later(tmp_path: Path) -> 
 
 def test_a_file_that_cannot_be_rotated_grows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "logs" / "log"
-    handler = LogFileHandler(RotatingFile(path, most_bytes=10))
+    handler = LogFileHandler(RotatingFile(path, max_bytes=10))
     with without_capabilities():
         path.parent.chmod(0o500)
         for text in ("one of many bytes", "two", "three"):

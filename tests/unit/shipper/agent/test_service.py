@@ -81,10 +81,10 @@ def lab() -> Iterator[ServiceLab]:
 
 
 def test_the_agent_is_ready_after_the_first_step_which_does_not_wait(lab: ServiceLab) -> None:
-    assert lab.service.longest_wait(1.0) == 0.0
+    assert lab.service.max_wait(1.0) == 0.0
     assert lab.lines() == []
     assert lab.step() == ["READY=1", "WATCHDOG=1", "STATUS=0 events/s, 2.0 KiB behind, 2 files open"]
-    assert lab.service.longest_wait(1.0) == 1.0
+    assert lab.service.max_wait(1.0) == 1.0
     assert "READY=1" not in lab.step(STATUS_INTERVAL)
 
 
@@ -113,7 +113,7 @@ def test_the_watchdog_gets_a_report_in_half_its_time_whatever_the_status_does(wa
         lab.step()
         lab.metrics.events_acked = 10
         assert lab.step(watchdog / 2) == ["WATCHDOG=1"]
-        assert lab.service.longest_wait(1.0) <= watchdog / 2, "an idle loop wakes in time"
+        assert lab.service.max_wait(1.0) <= watchdog / 2, "an idle loop wakes in time"
         assert lab.step(watchdog / 4) == []
 
 
@@ -158,7 +158,7 @@ def test_a_stop_asks_for_time_as_long_as_it_drains(lab: ServiceLab) -> None:
 def test_without_a_service_manager_the_loop_waits_as_before_and_no_file_is_looked_at() -> None:
     clock, files = ManualClock(), Files()
     service = Service(Notifier(), clock)
-    assert service.longest_wait(1.0) == 1.0
+    assert service.max_wait(1.0) == 1.0
     service.waiting()
     service.step(LoopFigures(Metrics(), cast("BatchSources", files)))
     service.stopping()

@@ -128,7 +128,7 @@ def test_what_to_do_is_seen_and_a_text_without_end_leaves_room_for_the_rest() ->
 
 def test_a_program_that_does_not_answer_is_named_and_the_last_document_has_its_time() -> None:
     text = screen(replace(view(), problem="shipper.sock was left by a shipper that has ended"))
-    assert "\nNO ANSWER shipper.sock was left by a shipper that has ended" in text
+    assert "\nNOT RESPONDING shipper.sock was left by a shipper that has ended" in text
     assert "Shown below: the state at" in " ".join(text.split())
     assert "Files furt" in text
     assert "/data/shipper.sock" in screen(View("/data/shipper.sock", problem="none"))

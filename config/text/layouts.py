@@ -33,11 +33,8 @@ def time_reader(layouts: Sequence[str], zone: tzinfo | None) -> ReadTime:
         for layout, reader in readers:
             try:
                 return reader(value, now)
-            except (
-                ValueError,
-                OverflowError,
-                OSError,
-            ) as error:  # the last two: a time that does not exist in the zone
+            except (ValueError, OverflowError, OSError) as error:
+                # The last two: a time that does not exist in the zone.
                 why = str(error) if type(error) is ValueError else OUT_OF_RANGE
                 causes.append(f"as {layout!r}: {why}")
         raise ValueError("; ".join(causes))

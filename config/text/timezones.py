@@ -33,11 +33,8 @@ def zone_of(text: str) -> tzinfo | None:
             return timezone(-offset if fixed[1] == "-" else offset)
     try:
         return ZoneInfo(text)
-    except (
-        KeyError,
-        ValueError,
-        OSError,
-    ) as error:  # an unknown name, a path outside the database, or a directory in it
+    except (KeyError, ValueError, OSError) as error:
+        # An unknown name, a path outside the database, or a directory in it.
         raise ValueError(
             f"{text!r} is not a time zone; write a name such as Europe/Berlin, an offset such as +02:00, or Local"
         ) from error

@@ -185,9 +185,8 @@ class Composer:
             else:
                 if key in entries:
                     self._problem(place, written, given_twice(entries[key].place), lapse=True)
-                entries[key] = Entry(
-                    key, value, place, self._rank
-                )  # the last of two duplicates wins, as in Filebeat's YAML
+                # The last of two duplicates wins, as in Filebeat's YAML.
+                entries[key] = Entry(key, value, place, self._rank)
         return [*(entry for entry in merged if entry.key not in entries), *entries.values()]
 
     def _key(self, event: Any, path: str, depth: int) -> str | None:

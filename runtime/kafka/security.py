@@ -116,7 +116,7 @@ class Security:
             self.problems.append(
                 (
                     "kerberos.config_path",
-                    (f"the Kerberos library reads {read}; set KRB5_CONFIG before starting this program"),
+                    f"the Kerberos library reads {read}; set KRB5_CONFIG before starting this program",
                 )
             )
         elif kerberos.keytab and not os.access(kerberos.keytab, os.R_OK):

@@ -204,7 +204,7 @@ class SslConfig(ClientSslConfig):
                 if getattr(self, name):
                     yield (
                         name,
-                        ("conflicts with 'verification_mode: none', which verifies nothing; remove one of the two"),
+                        "conflicts with 'verification_mode: none', which verifies nothing; remove one of the two",
                     )
 
     def remarks(self) -> Iterator[Finding]:

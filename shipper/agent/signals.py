@@ -64,9 +64,8 @@ class Signals:
         """Return True if SIGHUP arrived since the last call."""
         if not self._hung_up:
             return False
-        self._hung_up = (
-            False  # cleared before reading the configuration, so that a SIGHUP during the reading counts again
-        )
+        # Cleared before reading the configuration, so that a SIGHUP during the reading counts again.
+        self._hung_up = False
         return True
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:

@@ -31,7 +31,7 @@ def add_keystore_commands(parser: argparse.ArgumentParser) -> None:
     adding.add_argument("name", metavar="NAME", help="the name in the configuration: ${NAME}")
     adding.add_argument("--stdin", action="store_true", help="read the secret from standard input")
     adding.add_argument(
-        "--force", action="store_true", help=("replace an existing secret; create the keystore if missing")
+        "--force", action="store_true", help="replace an existing secret; create the keystore if missing"
     )
     remove = add("remove", _remove, "remove secrets")
     remove.add_argument("names", metavar="NAME", nargs="+")

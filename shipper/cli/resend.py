@@ -72,11 +72,9 @@ class ResendRun:
     def reason(self) -> str:
         if self.is_stopped:
             return "stopped by a signal"
-        return (
-            ("the broker denies permission")
-            if self.is_forbidden
-            else f"no response for {readable_duration(self._timeout)}"
-        )
+        if self.is_forbidden:
+            return "the broker denies permission"
+        return f"no response for {readable_duration(self._timeout)}"
 
     @property
     def is_forbidden(self) -> bool:

@@ -49,7 +49,7 @@ def add_tap_options(parser: argparse.ArgumentParser) -> None:
         type=argument(parse_duration),
         default=math.inf,
         metavar="TIME",
-        help=("stop after this time, such as 30"),
+        help="stop after this time, such as 30",
     )
     parser.add_argument("--json", action="store_true", help="show complete events on a terminal, too")
     parser.add_argument("--pretty", action="store_true", help="indent JSON over several lines")

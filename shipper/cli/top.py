@@ -30,7 +30,7 @@ def add_top_options(parser: argparse.ArgumentParser) -> None:
         "--url",
         type=argument(place_of),
         metavar="URL",
-        help=("query this HTTP endpoint, such as http://web-1:5066, of a shipper or sink"),
+        help="query this HTTP endpoint, such as http://web-1:5066, of a shipper or sink",
     )
     parser.add_argument(
         "--interval", type=_interval, default=1.0, metavar="TIME", help="refresh interval (default 1s, at least 0.5s)"

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import BinaryIO, ClassVar
 
 from log_shipper.config.text.checks import Finding
-from log_shipper.shipper.clock import SystemClock
+from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.options import filebeat
@@ -58,7 +58,7 @@ class ConsoleOutputConfig(LineOutput):
         return "console"
 
     def open(self, config: ShipperConfig, context: OutputContext) -> Output:
-        return ConsoleOutput(self.make_codec(), context.deliveries)
+        return ConsoleOutput(self.make_codec(), context.deliveries, context.clock)
 
     def try_out(self, step: CheckSteps) -> bool:
         return step("console: standard output")
@@ -75,6 +75,7 @@ class ConsoleOutput(SingleDestination):
         self,
         codec: Codec,
         deliveries: Deliveries,
+        clock: Clock,
         *,
         stream: BinaryIO | None = None,
     ) -> None:
@@ -82,7 +83,7 @@ class ConsoleOutput(SingleDestination):
             raise StartError("output.console: standard output is closed; redirect it to a file, or use output.file")
         self._codec = codec
         self._deliveries = deliveries
-        self._clock = SystemClock()
+        self._clock = clock
         self._target = _target(stream or sys.stdout.buffer)
         self._pending: deque[Batch] = deque()
         self._unwritten = memoryview(b"")  # the rest of the first batch

@@ -81,7 +81,8 @@ def memory(tmp_path: Path) -> Destination:
 def console(tmp_path: Path) -> Destination:
     stream = io.BytesIO()
     return Destination(
-        lambda deliveries: ConsoleOutput(encoder(), deliveries, stream=stream), lambda: stream.getvalue().splitlines()
+        lambda deliveries: ConsoleOutput(encoder(), deliveries, SystemClock(), stream=stream),
+        lambda: stream.getvalue().splitlines(),
     )
 
 

@@ -18,6 +18,7 @@ from typing import BinaryIO
 import pytest
 
 from demo.process import SHIPPER_PROGRAM
+from log_shipper.shipper.clock import SystemClock
 from log_shipper.shipper.event import Rejection
 from log_shipper.shipper.output.format_codec import FormatCodec
 from log_shipper.shipper.output.styled import StyledEncoder
@@ -46,7 +47,7 @@ def nothing_waits_for_ever() -> Iterator[None]:
 
 def test_each_record_is_a_line() -> None:
     stream, deliveries = io.BytesIO(), RecordedDeliveries()
-    output = ConsoleOutput(encoder(), deliveries, stream=stream)
+    output = ConsoleOutput(encoder(), deliveries, SystemClock(), stream=stream)
     assert output.publish(batch(["a", "ü"]))
     assert [json.loads(line)["message"] for line in stream.getvalue().splitlines()] == ["a", "ü"]
     assert deliveries.texts == ["a", "ü"]
@@ -56,7 +57,7 @@ def test_an_event_without_a_text_is_rejected_and_the_others_are_written() -> Non
     stream, deliveries = io.BytesIO(), RecordedDeliveries()
     events = batch_of([{"message": "a", "user": "u"}, {"message": "b"}, {"message": "c", "user": "v"}])
     codec = FormatCodec(Formatter("%{[user]}: %{[message]}").texts, 2**31)
-    assert ConsoleOutput(codec, deliveries, stream=stream).publish(events)
+    assert ConsoleOutput(codec, deliveries, SystemClock(), stream=stream).publish(events)
     assert stream.getvalue() == b"u: a\nv: c\n"
     assert deliveries.rejections == {events: [Rejection(1, "the event has no field user")]}
 
@@ -64,7 +65,7 @@ def test_an_event_without_a_text_is_rejected_and_the_others_are_written() -> Non
 def test_pretty_spreads_a_record_over_lines() -> None:
     stream = io.BytesIO()
     codec = StyledEncoder(encoder(), 2**31, pretty=True)
-    ConsoleOutput(codec, RecordedDeliveries(), stream=stream).publish(batch(["a"]))
+    ConsoleOutput(codec, RecordedDeliveries(), SystemClock(), stream=stream).publish(batch(["a"]))
     lines = stream.getvalue().decode().splitlines()
     assert lines[0] == "{"
     assert json.loads("".join(lines))["message"] == "a"
@@ -77,7 +78,7 @@ class Pipe:
         self.reader, writer = os.pipe()
         self.stream: BinaryIO = os.fdopen(writer, "wb")
         self.deliveries = RecordedDeliveries()
-        self.output = ConsoleOutput(encoder(), self.deliveries, stream=self.stream)
+        self.output = ConsoleOutput(encoder(), self.deliveries, SystemClock(), stream=self.stream)
 
     def read(self) -> bytes:
         """Return the current content of the pipe."""
@@ -176,7 +177,7 @@ def test_a_closed_reader_is_reported_in_words(pipe: Pipe) -> None:
 
 def test_a_full_device_is_reported_in_words() -> None:
     with Path("/dev/full").open("wb") as full, pytest.raises(OSError, match="standard output") as raised:
-        ConsoleOutput(encoder(), RecordedDeliveries(), stream=full).publish(batch(["a"]))
+        ConsoleOutput(encoder(), RecordedDeliveries(), SystemClock(), stream=full).publish(batch(["a"]))
     assert raised.value.errno == errno.ENOSPC
 
 
@@ -188,7 +189,7 @@ def test_a_terminal_without_a_reader_does_not_block() -> None:
     termios.tcsetattr(terminal, termios.TCSANOW, modes)
     deliveries = RecordedDeliveries()
     with os.fdopen(terminal, "wb") as stream:
-        output = ConsoleOutput(encoder(), deliveries, stream=stream)
+        output = ConsoleOutput(encoder(), deliveries, SystemClock(), stream=stream)
         began = time.monotonic()
         output.publish(batch(LINES[:300]))
         output.poll(0)

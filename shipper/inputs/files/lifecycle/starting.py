@@ -96,13 +96,13 @@ class OpenLimits:
                 self._files.renew_waiting(key, now)
 
     def _renew_behind(self, candidates: Mapping[FileKey, Candidate]) -> list[Candidate]:
-        """Return the content of draining files that was replaced before it could be opened. What is added to one that
-        has not ended is lost with it."""
+        """Return the content of draining files that was replaced before it could be opened. Follow the size of those
+        that have not ended: the unread bytes of one that is deleted are counted."""
         ended = []
         for key, harvester in [(key, draining.harvester) for key, draining in self._files.draining.items()]:
             if harvester.state.ended is not None:
                 ended.append(key)
-            elif key in candidates and not harvester.content.compressed:
+            elif key in candidates and not (harvester.content.compressed or harvester.padding):
                 harvester.size = max(harvester.size, candidates[key].file.size)
         before = self._behind
         self._behind = {key: candidates[key] for key in ended if key in candidates}

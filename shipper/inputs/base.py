@@ -117,6 +117,7 @@ class BatchSource(Protocol):
 class ReadsToEnd(Protocol):
     """A source that can be read to its end at a stop. Called by the reading thread, beside `step` and `read`."""
 
-    def read_to_end(self, longest: float) -> bool:
-        """Read the files of inputs with `read_until_eof` to their end, in at most `longest` seconds, and no other
-        files. Called again and again while the loop steps; return True as soon as that is done, or the time is over."""
+    def read_to_end(self, seconds: float) -> bool:
+        """Read what already exists, in at most `seconds`: of files only those of inputs with `read_until_eof`; of
+        sockets what the kernel has; of HTTP the complete requests. Called again and again while the loop steps; return
+        True as soon as that is done, or the time is over."""

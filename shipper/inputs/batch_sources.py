@@ -86,7 +86,7 @@ class BatchSources:
     def step(self) -> None:
         self.files.step()
         for running in list(self._running.values()):
-            self._change(running)
+            self._advance(running)
             for feed in running.feeds:
                 feed.step()
 
@@ -116,17 +116,17 @@ class BatchSources:
 
     def replace_feeds(self, feed_inputs: Sequence[FeedInput]) -> None:
         """Read these feeds from now on. One whose input is the same object is left alone. A changed one is drained
-        (GivesOut) and stopped, and its successor begins when all its events are acknowledged."""
+        (Drainable) and stopped, and its successor begins when all its events are acknowledged."""
         wanted = {item.id: item for item in feed_inputs}
         for input_id, running in self._running.items():
-            self._want(running, wanted.pop(input_id, None))
+            self._configure(running, wanted.pop(input_id, None))
         now = self._clock.monotonic()
         self._running |= {input_id: _Running(item, None, changed=now) for input_id, item in wanted.items()}
 
-    def read_to_end(self, longest: float) -> bool:
+    def read_to_end(self, seconds: float) -> bool:
         """Read all sources that support it to their ends (ReadsToEnd)."""
         reading = [source for source in (self.files, *self._all) if isinstance(source, ReadsToEnd)]
-        done = [source.read_to_end(longest) for source in reading]  # each begins at its first call
+        done = [source.read_to_end(seconds) for source in reading]  # each begins at its first call
         return all(done)
 
     def stop(self) -> None:
@@ -141,7 +141,7 @@ class BatchSources:
     def _all(self) -> list[BatchSource]:
         return list(chain.from_iterable(running.feeds for running in self._running.values()))
 
-    def _want(self, running: _Running, feed_input: FeedInput | None) -> None:
+    def _configure(self, running: _Running, feed_input: FeedInput | None) -> None:
         if feed_input is running.feed_input:
             return
         running.feed_input, running.problem, running.retry_at = feed_input, "", 0.0
@@ -149,9 +149,9 @@ class BatchSources:
         if running.feed is not None:
             running.ending, running.feed = running.feed, None
             running.receives_until = running.changed + RECEIVE_SECONDS
-            self._empty(running, running.ending)
+            self._stop_if_drained(running, running.ending)
 
-    def _empty(self, running: _Running, ending: BatchSource) -> None:
+    def _stop_if_drained(self, running: _Running, ending: BatchSource) -> None:
         """Stop a feed once it is drained, however long the output is blocked: only the feed has this data."""
         if running.receives_until is not None:
             left = max(running.receives_until - self._clock.monotonic(), 0.0)
@@ -159,10 +159,10 @@ class BatchSources:
                 ending.stop()
                 running.receives_until = None
 
-    def _change(self, running: _Running) -> None:
+    def _advance(self, running: _Running) -> None:
         """Start the configured feed, once its predecessor is done."""
         if running.ending is not None:
-            self._empty(running, running.ending)
+            self._stop_if_drained(running, running.ending)
         if running.ending is not None and running.ending.finished:
             running.ending = None
         if running.is_due:

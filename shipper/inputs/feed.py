@@ -21,8 +21,8 @@ REFUSED_WAIT = 0.02  # seconds after which a feed checks again for room in the p
 class Drainable(Protocol):
     """A feed with received data that no one can send again. Called by the reading thread, beside `step` and `read`."""
 
-    def drain(self, longest: float) -> bool:
-        """Receive nothing new after at most `longest` seconds, because a reload removes the feed, and give what was
+    def drain(self, seconds: float) -> bool:
+        """Receive nothing new after at most `seconds`, because a reload removes the feed, and give what was
         received. Called again and again while the loop steps; return True as soon as everything was given."""
 
 

@@ -4,10 +4,10 @@ renewal."""
 import logging
 import socket
 import ssl
-from typing import Protocol
 
 from log_shipper.runtime.kafka import tls
 from log_shipper.runtime.kafka.renewal import CertificateFiles
+from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.options.server_ssl import ServerSslConfig
 from log_shipper.shipper.tls_texts import load_pair, trust
@@ -17,12 +17,6 @@ logger = logging.getLogger(__name__)
 CURVES = {"P-256": "prime256v1", "P-384": "secp384r1", "P-521": "secp521r1", "X25519": "X25519"}
 VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 ASKED = {"none": ssl.CERT_NONE, "optional": ssl.CERT_OPTIONAL, "required": ssl.CERT_REQUIRED}
-
-
-class Clock(Protocol):
-    """A clock that never goes back, in seconds."""
-
-    def monotonic(self) -> float: ...
 
 
 class ServerTls:

@@ -81,8 +81,8 @@ class InFlight:
         if cost > self._max_bytes:
             raise RefusedRequest(
                 413,
-                f"the values need about {cost} bytes of memory, more than {self._max_bytes} (max_in_flight_bytes): send "
-                "fewer at a time",
+                f"the values need about {cost} bytes of memory, more than {self._max_bytes} (max_in_flight_bytes): "
+                "send fewer at a time",
             )
 
 

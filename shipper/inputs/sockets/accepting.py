@@ -44,7 +44,7 @@ class Acceptor:
         report: PeerReporter,
         clock: Clock,
     ) -> None:
-        self._most = limits.connections
+        self._max_connections = limits.connections
         self._secured = secured
         self._counts = counts
         self._report = report
@@ -58,7 +58,7 @@ class Acceptor:
         descriptor is free."""
         self.more_may_wait = True
         for _ in range(AT_ONCE):
-            is_full = bool(self._most) and len(existing) >= self._most
+            is_full = bool(self._max_connections) and len(existing) >= self._max_connections
             if is_full and self._puts_off_refusing():
                 return
             if not self.takes_last:
@@ -74,7 +74,7 @@ class Acceptor:
             if is_full:
                 accepted.close()
                 message = "%s: connection refused: max_connections (%d) reached"
-                self._report.warn("refused", message, listener.place, self._most)
+                self._report.warn("refused", message, listener.place, self._max_connections)
                 self._counts.connections_refused += 1
                 continue
             accepted.setblocking(False)

@@ -45,8 +45,13 @@ class Connections:
         self._left_of: dict[Connection, int] = {}  # how many bytes more are read of each, at the end
 
     def add(self, connection: Connection) -> None:
+        """Add a connection. Raises OSError, and closes it, if the system watches no more sockets."""
+        try:
+            self._selector.register(connection.socket, selectors.EVENT_READ, connection)
+        except OSError:
+            connection.close()
+            raise
         self.open[connection] = None
-        self._selector.register(connection.socket, selectors.EVENT_READ, connection)
         if not connection.is_secured:
             self._shake_hands(connection)
 
@@ -158,8 +163,8 @@ class Connections:
         self.close(connection)
 
     def _is_silent(self, connection: Connection, now: float) -> bool:
-        longest = self._limits.timeout
-        return now - connection.active >= (longest if connection.is_secured else min(HANDSHAKE_SECONDS, longest))
+        timeout = self._limits.timeout
+        return now - connection.active >= (timeout if connection.is_secured else min(HANDSHAKE_SECONDS, timeout))
 
     def _close_silent(self, connection: Connection, seconds: float) -> None:
         if not connection.is_secured:

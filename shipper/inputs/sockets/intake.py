@@ -22,6 +22,11 @@ class Piece:
     data: bytes | None = None
     is_ours: bool = False
 
+    @property
+    def size(self) -> int:
+        """Return the number of received bytes."""
+        return len(self.data or b"") if self.datagrams is None else sum(map(len, self.datagrams.texts))
+
 
 class MessageIntake:
     """The splitting of received data. `limit`: maximum length of a message that is kept whole; `max_unfinished`:

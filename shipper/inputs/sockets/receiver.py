@@ -64,10 +64,11 @@ class Receiver:
         self._interval = max(min(INTERVAL, limits.timeout / 4), MIN_INTERVAL)
         self._waker = Waker()
         self._end_by: float | None = None
-        named = any(listener.named for listener in listeners)
-        self._datagrams = None
-        if not all(listener.is_stream for listener in listeners):
-            self._datagrams = DatagramReader(limits.message, named=named)
+        self._datagrams = {
+            listener: DatagramReader(limits.message, named=listener.named)
+            for listener in listeners
+            if not listener.is_stream
+        }
         self._thread = threading.Thread(target=self._run, name=f"sockets {report.input_id}", daemon=True)
 
     @property
@@ -87,11 +88,11 @@ class Receiver:
         self._refused.append(connection)
         self._waker.wake()
 
-    def end(self, longest: float) -> None:
-        """Stop listening, receive what the kernel has, in at most `longest` seconds, and close everything. `is_done`
+    def end(self, seconds: float) -> None:
+        """Stop listening, receive what the kernel has, in at most `seconds`, and close everything. `is_done`
         then. Calling it again does nothing."""
         if self._end_by is None:
-            self._end_by = self._clock.monotonic() + max(longest, 0.0)
+            self._end_by = self._clock.monotonic() + max(seconds, 0.0)
             self._waker.wake()
 
     def close(self) -> None:
@@ -168,9 +169,8 @@ class Receiver:
 
     def _take_datagrams(self, listener: SocketListener) -> int:
         """Return the memory of the received datagrams in bytes; 0 if there are none."""
-        assert self._datagrams is not None
         try:
-            datagrams = self._datagrams.read(listener.socket.fileno())
+            datagrams = self._datagrams[listener].read(listener.socket.fileno())
         except OSError as error:  # of a datagram that was sent, or the memory of the system
             self._report.warn("read", "cannot read from %s: %s", listener.place, error.strerror)
             return 0

@@ -26,8 +26,10 @@ def make_receiver(config: SocketConfig, mailbox: Mailbox[Piece], context: Source
     tls = None
     if isinstance(options, TcpOptions) and options.ssl.is_on:
         tls = ServerTls(options.ssl, f"input {config.id}: ssl", clock)
-    connections = 0 if isinstance(options, UdpOptions) else options.max_connections
-    limits = ConnectionLimits(options.max_message_size, options.timeout, connections)
+    if isinstance(options, UdpOptions):
+        limits = ConnectionLimits(options.max_message_size, timeout=float("inf"))
+    else:
+        limits = ConnectionLimits(options.max_message_size, options.timeout, options.max_connections)
     report = PeerReporter(config.id, clock.monotonic)
     listeners = listen(options, config.id)
     return Receiver(listeners, limits, mailbox, report, clock, ConnectionContext(_framing(options), tls))

@@ -110,14 +110,14 @@ class SocketSource:
             problems=self.receiver.problems,
         )
 
-    def drain(self, longest: float) -> bool:
+    def drain(self, seconds: float) -> bool:
         """Stop listening, and receive what the kernel has. Return True when all of it was given out."""
-        self.receiver.end(longest)
+        self.receiver.end(seconds)
         return self._is_stopped or (self.receiver.is_done and not self._mailbox.waiting and not self._ready)
 
-    def read_to_end(self, longest: float) -> bool:
+    def read_to_end(self, seconds: float) -> bool:
         self._is_ending = True
-        return self.drain(longest) or longest <= 0
+        return self.drain(seconds) or seconds <= 0
 
     def stop(self) -> None:
         self.receiver.close()
@@ -128,7 +128,9 @@ class SocketSource:
 
     def _report_lost(self) -> None:
         """Report received bytes that were neither delivered nor written to the queue on disk."""
-        lost = self._offset - self._ledger.position + self._mailbox.waiting
+        lost = self._offset - self._ledger.position
+        while (piece := self._mailbox.pop()) is not None:
+            lost += piece.size
         if lost:
             self._context.metrics.bytes_lost += lost
             logger.error(

@@ -54,7 +54,8 @@ NOTHING = Datagrams([], [], [])
 
 
 class DatagramReader:
-    """The reader of datagrams of at most `limit` bytes. `named`: of internet sockets, whose senders have an address."""
+    """The reader of one socket's datagrams of at most `limit` bytes. `named`: it is an internet socket, whose senders
+    have an address. Not for several: the kernel replaces the lengths of names by those of the socket's IP version."""
 
     def __init__(self, limit: int, *, named: bool) -> None:
         self._count = count = max(_MIN_DATAGRAMS, min(_MAX_DATAGRAMS, _BUFFER // limit))

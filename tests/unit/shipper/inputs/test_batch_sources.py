@@ -85,7 +85,7 @@ class NoFiles(CountingFeed):
     def observe(self) -> Observation:
         return Observation()
 
-    def read_to_end(self, longest: float) -> bool:
+    def read_to_end(self, seconds: float) -> bool:
         return True
 
 
@@ -181,11 +181,11 @@ def test_a_reload_leaves_alone_what_has_not_changed_and_the_successor_waits_for_
 class ReceivingFeed(CountingFeed):
     """Gives out what it has received before it may be stopped."""
 
-    longest: list[float] = field(default_factory=list)
+    drained: list[float] = field(default_factory=list)
 
-    def drain(self, longest: float) -> bool:
+    def drain(self, seconds: float) -> bool:
         assert not self.stopped
-        self.longest.append(longest)
+        self.drained.append(seconds)
         return not self.texts
 
 
@@ -215,7 +215,7 @@ def test_a_feed_that_a_reload_ends_has_time_to_receive_and_gives_all_however_lon
     feeds.replace_feeds([])
     making.clock.advance(RECEIVE_SECONDS * 100)
     feeds.step()
-    assert (made.stopped, made.longest) == (False, [RECEIVE_SECONDS, 0.0])
+    assert (made.stopped, made.drained) == (False, [RECEIVE_SECONDS, 0.0])
     assert texts(feeds) == ["the output", "takes nothing"]
     feeds.step()
     assert made.stopped
@@ -303,7 +303,7 @@ def test_what_is_behind_is_seen_by_input(making: Making) -> None:
 class Holding(CountingFeed):
     """Has received more than it gave."""
 
-    def read_to_end(self, longest: float) -> bool:
+    def read_to_end(self, seconds: float) -> bool:
         return not self.texts
 
 

@@ -14,6 +14,7 @@ from log_shipper.config.yaml.load import load
 from log_shipper.shipper.clock import Clock, SystemClock
 from log_shipper.shipper.event import Batch
 from log_shipper.shipper.inputs.feed import FeedInput
+from log_shipper.shipper.inputs.sockets.intake import OVERHEAD
 from log_shipper.shipper.inputs.sockets.options import SocketConfig
 from log_shipper.shipper.inputs.sockets.source import SocketSource
 from log_shipper.shipper.metrics import Metrics
@@ -101,6 +102,10 @@ class Listening:
             sent += 1
             self._await_waiting(sent * len(datagram))
         return sent
+
+    def await_received(self, *blocks: bytes) -> None:
+        """Wait until these blocks of a closed connection wait, and its end."""
+        self._await_waiting(len(b"".join(blocks)) + OVERHEAD * (1 + bool(blocks)))
 
     def await_full(self) -> None:
         """Wait until nothing is read any more."""

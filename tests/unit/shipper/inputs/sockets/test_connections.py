@@ -1,7 +1,9 @@
 """When a connection is closed because nothing comes, and how long more is awaited at the end."""
 
+import errno
 import selectors
 import socket
+from typing import NoReturn
 
 import pytest
 
@@ -24,12 +26,21 @@ def made(
     counts: SocketCounts,
 ) -> Connections:
     """Return the connections, which are one: this end of a pair."""
-    connections = Connections(
-        selector, mailbox, ConnectionLimits(1000, 300), counts, PeerReporter("in", clock.monotonic), clock
-    )
-    listener = SocketListener(here, "unix x", is_stream=True, named=False)
-    connections.add(Connection(here, ("", 0), listener, DelimiterFraming("\n", 1000), clock.monotonic()))
+    connections = no_connections(selector, clock, mailbox, counts)
+    connections.add(connection_of(here, clock))
     return connections
+
+
+def no_connections(
+    selector: selectors.BaseSelector, clock: ManualClock, mailbox: Mailbox[Piece], counts: SocketCounts
+) -> Connections:
+    report = PeerReporter("in", clock.monotonic)
+    return Connections(selector, mailbox, ConnectionLimits(1000, 300), counts, report, clock)
+
+
+def connection_of(here: socket.socket, clock: ManualClock) -> Connection:
+    listener = SocketListener(here, "unix x", is_stream=True, named=False)
+    return Connection(here, ("", 0), listener, DelimiterFraming("\n", 1000), clock.monotonic())
 
 
 def test_a_connection_is_not_silent_while_what_it_has_sent_was_not_read() -> None:
@@ -46,6 +57,23 @@ def test_a_connection_is_not_silent_while_what_it_has_sent_was_not_read() -> Non
         assert (len(connections.open), counts.connections_timed_out) == (0, 1)
     pieces = [received.pop(), received.pop()]
     assert [piece.data for piece in pieces if piece is not None] == [b"one\n", None]
+
+
+class NoMoreWatches(selectors.SelectSelector):
+    def register(self, *_: object) -> NoReturn:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_connection_that_cannot_be_watched_is_closed() -> None:
+    here, there = socket.socketpair()
+    with here, there, NoMoreWatches() as selector:
+        there.settimeout(10)
+        clock, received = ManualClock(), Mailbox[Piece](lambda: None)
+        connections = no_connections(selector, clock, received, SocketCounts())
+        with pytest.raises(OSError, match="No space left"):
+            connections.add(connection_of(here, clock))
+        assert not connections.open
+        assert there.recv(1) == b""
 
 
 class Waits(selectors.SelectSelector):

@@ -313,6 +313,19 @@ def test_what_is_neither_delivered_nor_on_disk_at_a_stop_is_counted_and_logged(
     assert "input in: about 5 received bytes are lost" in caplog.text
 
 
+def test_at_a_stop_without_patience_only_received_bytes_are_lost(
+    listen: Listen, caplog: pytest.LogCaptureFixture
+) -> None:
+    for blocks, lost in (([], 0), ([b"lost\n"], 5)):
+        listening = listen(TCP)
+        listening.send_all(*blocks)
+        listening.await_received(*blocks)
+        listening.source.read_to_end(0)
+        listening.source.stop()
+        assert listening.metrics.bytes_lost == lost
+    assert caplog.text.count("received bytes are lost") == 1
+
+
 def test_what_a_reload_ends_may_be_delivered_later_and_is_not_lost(listen: Listen) -> None:
     listening = listen(TCP)
     listening.send_all(b"one\n")

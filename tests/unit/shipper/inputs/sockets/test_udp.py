@@ -1,10 +1,12 @@
 """Datagrams, from real senders of this machine."""
 
 import socket
+import threading
 from pathlib import Path
 
 import pytest
 
+from log_shipper.shipper.clock import SystemClock
 from log_shipper.shipper.errors import StartError
 from tests.capabilities import without_capabilities
 from tests.descriptors import descriptors_before, open_descriptors
@@ -86,6 +88,35 @@ def test_one_input_listens_at_several_addresses(listen: Listen) -> None:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
             sender.sendto(address.encode(), ("127.0.0.1", int(address.rpartition(":")[2])))
     assert sorted(listening.texts(2)) == sorted(listening.source.addresses)
+
+
+def test_an_address_of_ipv6_is_whole_after_a_datagram_of_ipv4(listen: Listen) -> None:
+    listening = listen('type: udp, host: ["127.0.0.1:0", "[::1]:0"]')
+    for address in listening.source.addresses:
+        family = socket.AF_INET6 if "[" in address else socket.AF_INET
+        with socket.socket(family, socket.SOCK_DGRAM) as sender:
+            sender.connect(("::1" if "[" in address else "127.0.0.1", int(address.rpartition(":")[2])))
+            sender.send(b"hello")
+            source = listening.events(1)[0]["log"]["source"]["address"]
+            assert source == address.rpartition(":")[0].removeprefix("udp ") + f":{sender.getsockname()[1]}"
+
+
+class CountedLooks(SystemClock):
+    looks = 0
+
+    def monotonic(self) -> float:
+        self.looks += 1
+        return super().monotonic()
+
+
+def test_a_timeout_that_has_no_effect_does_not_wake_the_thread(listen: Listen) -> None:
+    clock = CountedLooks()
+    listening = listen(f"{UDP}, timeout: 0", clock)
+    listening.send(b"hello")
+    listening.events(1)
+    before = clock.looks
+    threading.Event().wait(0.4)
+    assert clock.looks - before <= 4, "it looks once a second"
 
 
 def test_what_the_kernel_drops_is_counted_and_logged(listen: Listen, caplog: pytest.LogCaptureFixture) -> None:

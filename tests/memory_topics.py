@@ -147,6 +147,7 @@ class FakeConsumer:
         self.is_closed = False
         self.generation = 0
         self.most_at_once = sys.maxsize  # records that `consume` returns
+        self.before_consume: Callable[[], None] = lambda: None
 
     # For tests.
 
@@ -185,6 +186,7 @@ class FakeConsumer:
         return next(iter(self._next(1)), None)
 
     def consume(self, num_messages: int, timeout: float) -> list[Any]:
+        self.before_consume()
         return self._next(min(num_messages, self.most_at_once))
 
     def _next(self, count: int) -> list[FakeMessage]:

@@ -129,11 +129,9 @@ def _send(producer: OffsetSender, group: Group, offsets: Sequence[GroupOffset]) 
         return
     lost = [offset for offset in offsets if offset.is_lost()]
     if lost or metadata is None:
-        words = (
-            f"{lost[0].topic}[{lost[0].partition}] is now assigned to another member"
-            if lost
-            else ("not a member of the group")
-        )
+        words = "not a member of the group"
+        if lost:
+            words = f"{lost[0].topic}[{lost[0].partition}] is now assigned to another member"
         raise KafkaException(KafkaError(KafkaError.ILLEGAL_GENERATION, words, False, False, True))
     positions = [TopicPartition(offset.topic, offset.partition, offset.offset, offset.metadata) for offset in offsets]
     producer.send_offsets_to_transaction(positions, metadata, SEND_TIMEOUT)

@@ -31,9 +31,9 @@ OnCommit = Callable[[KafkaError | None, list[TopicPartition]], None]
 
 
 def raised_by_poll(callback: OnPartitions) -> OnPartitions:
-    """Return the callback for `subscribe`. If a call of the client raises within a callback uncaught, `poll` raises it
-    without the exception around it: as a KafkaError, which `except Exception` does not catch, so that it ended the
-    thread."""
+    """Return the callback for `subscribe`, which re-raises errors as KafkaException. Otherwise `poll` raises the bare
+    KafkaError of a client call within the callback. That is no Exception, so `except Exception` would miss it, and the
+    thread would end."""
 
     def call(consumer: Any, partitions: list[TopicPartition]) -> None:
         try:
@@ -207,7 +207,7 @@ class DescribedTopics:
         return self._admin
 
 
-# Responses of brokers without ids, or that must not give them to this user.
+# Responses of brokers without ids, or that must not give them to this user; or the topic does not exist.
 NO_IDS = (
     KafkaError._UNSUPPORTED_FEATURE,
     KafkaError.UNSUPPORTED_VERSION,

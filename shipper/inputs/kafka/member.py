@@ -111,9 +111,9 @@ class Member:
             # Not soon: two members with one group_instance_id would take the partitions from each other all the time.
             self._retry_later(session.failure, FAILED_RETRY)
 
-    def _retry_later(self, reason: str, least: float = 0.0) -> None:
+    def _retry_later(self, reason: str, min_delay: float = 0.0) -> None:
         self._attempts += 1
-        delay = max(self._backoff.delay(self._attempts), least)
+        delay = max(self._backoff.delay(self._attempts), min_delay)
         problems = self._context.problems
         problems.show(problems.group, f"{reason}; creating a new consumer in {delay:.0f} s")
         self._stopping.wait(delay)

@@ -119,7 +119,7 @@ class MemberProblems:
         return f"kafka brokers of group {self._config.group_id}"
 
     def report(self, error: KafkaError, topic: str = "") -> None:
-        """Show an error of the client, until `recovered`."""
+        """Show an error of the client, until `clear`."""
         if error.code() in AWAY and self.group in self._now:
             return  # the client reports it also if a broker responds and refuses: the reason is shown already
         if not topic:
@@ -187,7 +187,7 @@ class MemberProblems:
         """Show a problem, and log it, at most once a minute."""
         self._now = {**self._now, name: words}
         self._reported[name] = self._monotonic()
-        if self._throttles.setdefault(name, Throttle(self._monotonic)).is_due():  # a new problem is
+        if self._throttles.setdefault(name, Throttle(self._monotonic)).is_due():  # a new problem always is
             logger.error("input %s: %s: %s", self._config.id, name, words)
 
     def forget(self, name: str) -> bool:

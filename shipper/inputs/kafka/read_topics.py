@@ -31,7 +31,9 @@ class ReadTopics:
 
     def check(self, assignment: Mapping[Place, Partition] | None) -> None:
         """Notice deleted topics, re-created ones, and partitions without a leader. `assignment`: None while it is
-        unknown. Blocks, and raises KafkaException."""
+        unknown. Does nothing once a topic was re-created. Blocks, and raises KafkaException."""
+        if self.have_changed:
+            return
         partitions = (assignment or {}).values()
         now = self._now({partition.topic for partition in partitions if partition.topic_id})
         if now:

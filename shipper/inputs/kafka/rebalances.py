@@ -156,11 +156,12 @@ class Rebalances:
         first, end = bounds(consumer, place)
         if self._topics.is_another(partition.topic, self.partitions.values()):
             return
-        wanted = partition.next or 0
-        words = f"offset {wanted} of {place[0]}[{place[1]}] is no longer in Kafka, which has {first} to {end - 1}"
-        if first <= wanted <= end:  # the client reported it twice, and reading has continued already
+        wanted = partition.next
+        # The first record was deleted before it was fetched, or the client reported twice what was settled already.
+        if wanted is None or first <= wanted <= end:
             self._read_on(consumer, partition)
             return
+        words = f"offset {wanted} of {place[0]}[{place[1]}] is no longer in Kafka, which has {first} to {end - 1}"
         lost = max(first - wanted, 0)
         policy = self._config.out_of_range
         if policy == "fail":

@@ -49,8 +49,8 @@ class Session:
         self._due_commit = self._due_lag = self._due_topics = 0.0
         self._failed_looks = 0  # at the topics, in a row
         self._mean = 200.0  # bytes of a record
-        self._unknown: frozenset[str] = frozenset()  # topics
-        self._unknown_before: frozenset[str] = frozenset()  # time of the last look at topics
+        self._unknown: frozenset[str] = frozenset()  # topics that do not exist
+        self._unknown_before: frozenset[str] = frozenset()  # _unknown at the last look at topics
         self._throttle = Throttle(context.clock.monotonic)
         self.failure = ""  # why its consumer is unusable, and the action
         self._consumer: Consumer = clients.consumer(self._on_error, self._on_commit)
@@ -97,7 +97,7 @@ class Session:
             self._commit()
         if now >= self._due_lag:
             self._due_lag = now + LAG_INTERVAL
-            self._learn_ends()
+            self._update_ends()
         if now >= self._due_topics:
             self._failed_looks = 0 if self._look_at_topics() else self._failed_looks + 1
             self._due_topics = self._clock.monotonic() + TOPICS_BACKOFF.delay(self._failed_looks)
@@ -107,7 +107,7 @@ class Session:
         partitions = list(self._partitions)
         if partitions:
             self._consumer.pause([TopicPartition(*partition.place) for partition in partitions])
-            self.rebalances.settle(partitions, lambda: self._serve())
+            self.rebalances.settle(partitions, self._serve)
             self.rebalances.commit(self._consumer, self._partitions)
 
     def close(self) -> None:
@@ -214,7 +214,7 @@ class Session:
             partition.add_block(Block((), offset, 0, 0))
         if partition.once_end is not None:
             self._problems.note_received(partition.place)
-        partition.at_end = True  # after that was given, as with `stopped`
+        partition.at_end = offset >= partition.next  # after that was given, as with `stopped`; records may follow it
         partition.stopped |= partition.once_end is not None
 
     def _commit(self) -> None:
@@ -288,7 +288,7 @@ class Session:
             self._topic_lookup.look_up([ANY_TOPIC])
             self._problems.note_response()
 
-    def _learn_ends(self) -> None:
+    def _update_ends(self) -> None:
         """Note the ends of partitions, as last known to the client; no request is made."""
         for partition in self._partitions:
             known = self._consumer.get_watermark_offsets(TopicPartition(*partition.place), cached=True)

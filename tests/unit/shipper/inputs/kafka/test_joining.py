@@ -114,6 +114,24 @@ def test_a_message_that_ends_by_time_is_sent_once_the_group_has_its_end(lab: Mem
     assert (lab.partition.is_done, lab.partition.cuts) == (True, ())
 
 
+def test_no_message_ends_by_time_at_an_end_behind_which_records_were_received(lab: MemberLab) -> None:
+    """A poll may return the end of a partition, and then records behind it."""
+    lab.topics.write(PLACE, b"one", b" more")
+    lab.begin()
+    lab.consumer.most_at_once = 1
+    lab.consumer.plan_assignment(PLACE)
+    lab.step()
+    lab.consumer.before_consume = lambda: lab.topics.write(PLACE, b" still", b" yet")
+    lab.step()
+    lab.consumer.before_consume = lambda: None
+    lab.read()
+    lab.clock.advance(10 * TIMEOUT)
+    assert (lab.read(), lab.partition.next, lab.partition.cuts) == ([], 3, ())
+    lab.topics.write(PLACE, b"two")
+    lab.step(3)
+    assert texts(lab.read()) == ["one\n more\n still\n yet"]
+
+
 def test_what_is_written_later_is_no_part_of_a_message_that_was_sent_by_a_killed_member(lab: MemberLab) -> None:
     (sent,) = end_by_time(begin(lab, b"one", b" more"))
     lab.topics.write(PLACE, b" later", b"two", b"three")

@@ -320,6 +320,22 @@ def test_lost_records_that_the_client_reports_twice_are_read_past_once(lab: Memb
     assert lab.session.rebalances.records_lost == 5
 
 
+@pytest.mark.parametrize("policy", ["earliest", "latest", "fail"])
+def test_records_that_are_deleted_before_the_first_fetch_are_not_lost(lab: MemberLab, policy: str) -> None:
+    lab.options |= {"out_of_range": policy, "rebalance": rebalance_config("cooperative-sticky")}
+    lab.topics.write(PLACE, *[b"old"] * 7, b"new")
+    lab.begin()
+    lab.consumer.paused.add(PLACE)
+    lab.consumer.plan_assignment(PLACE)
+    lab.step()
+    lab.consumer.positions[PLACE] = 0  # looked up
+    lab.topics.delete_before(PLACE, 7)
+    lab.consumer.paused.clear()
+    lab.step(2)
+    assert lab.texts() == ["new"]
+    assert (lab.session.rebalances.records_lost, lab.problems.now) == (0, {})
+
+
 def test_with_fail_the_partition_stops_with_a_problem_and_others_do_not(lab: MemberLab) -> None:
     lab.options["out_of_range"] = "fail"
     lab.topics.write(PLACE, *[b"x"] * 10)
@@ -363,6 +379,15 @@ def test_a_topic_that_is_made_again_is_another_one_and_is_read_from_its_first_re
     assert lab.texts() == ["new", "newer", "newest"]
     assert (old.source.is_lost(), before.is_void, lab.partition.topic_id != before.topic_id) == (False, True, True)
     assert not lab.session.is_over
+
+
+def test_a_topic_that_is_another_one_is_reported_once(lab: MemberLab, caplog: pytest.LogCaptureFixture) -> None:
+    _, before = in_flight(lab)
+    lab.topics.recreate("logs")
+    lab.clock.advance(60)
+    lab.step()  # which finds that the next offset does not exist, and looks at the topics
+    assert caplog.text.count("topic logs was re-created") == 1
+    assert (before.is_void, lab.session.is_over) == (True, True)
 
 
 def test_a_consumer_that_gets_a_topic_again_which_is_another_one_by_now_is_of_no_more_use(lab: MemberLab) -> None:

@@ -104,7 +104,11 @@ def resend(
     with closing(Wake()) as wake, Signals(wake.set) as signals:
         run = ResendRun(signals, timeout)
         environment = Environment(data, wake, once=True, connect=run.connect)
-        code = running.run(chosen, environment, run, observer=run.begin)
+        try:
+            code = running.run(chosen, environment, run, observer=run.begin)
+        except OSError as error:
+            words = f"{error.strerror}. Once this is solved, run the command again"
+            raise OSError(error.errno, words, error.filename) from error
     if run.app is None:
         raise StartError(_not_started(chosen, run))
     if code != running.EXIT_UNFINISHED:

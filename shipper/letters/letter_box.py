@@ -109,10 +109,7 @@ class Resending:
                 self._notes.append("".join(f"{letter_id}\n" for letter_id in sorted(new)).encode())
                 self._notes.sync()
             except OSError as error:
-                words = (
-                    f"{error.strerror}; cannot record which letters were sent. Make it writable, and run the "
-                    "command again"
-                )
+                words = f"{error.strerror}; cannot record which letters were sent. Make it writable"
                 raise OSError(error.errno, words, str(self._box.directory / DONE)) from error
             self._done |= new
 

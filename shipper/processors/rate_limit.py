@@ -81,7 +81,7 @@ class RateLimit:
         events, seconds = parse_rate(config.limit)
         self._rate = events / seconds
         self._first = events * config.algorithm.token_bucket.burst_multiplier
-        self._most = max(self._first, 1.0)  # a rate below one must be able to save up a whole token
+        self._max_tokens = max(self._first, 1.0)  # a rate below one must be able to save up a whole token
         self._paths = [path_of(name) for name in sorted(config.fields)]
         self._roots = roots(*self._paths)
         self._free_after = config.algorithm.token_bucket.gc.num_calls
@@ -114,7 +114,7 @@ class RateLimit:
         return tuple(["" if value is MISSING else str(value) for value in values])
 
     def _fill(self, bucket: Bucket, now: float) -> None:
-        bucket.tokens = max(bucket.tokens, min(bucket.tokens + (now - bucket.filled) * self._rate, self._most))
+        bucket.tokens = max(bucket.tokens, min(bucket.tokens + (now - bucket.filled) * self._rate, self._max_tokens))
         bucket.filled = now
 
     def _free_full(self, now: float) -> None:

@@ -55,7 +55,7 @@ class Conversion:
             return self._convert(entry)
         if known is None:
             known = self._convert(entry)
-            if sum(len(value or "") for value in entry.values()) <= _MAX_KEPT_LENGTH:
+            if sum(len(str(value)) for value in entry.values()) <= _MAX_KEPT_LENGTH:
                 if len(self._kept) >= _KEPT:
                     self._kept.clear()
                 self._kept[key] = known

@@ -15,7 +15,7 @@ from log_shipper.shipper.inputs.journald.conversion import message_of
 logger = logging.getLogger(__name__)
 
 # Damaged journals may have others, which neither a date nor the queue on disk can represent.
-MAX_ENTRIES = 2**63 - 1
+MAX_NUMBER = 2**63 - 1
 END_OF_TIME = 253_402_300_800 * 10**6  # microseconds, at the end of the year 9999
 
 Key = tuple[str, str]  # id of the sequence, id of the boot
@@ -37,8 +37,8 @@ class JournalEntry:
 
 
 class EntryDecoder:
-    """The decoder of lines. `max_bytes`: maximum length of a message that is kept whole. `refused`: the number of lines
-    of the last call that are not entries."""
+    """The decoder of lines. `max_bytes`: maximum length of a message that is kept whole. `refused`: the lines of the
+    last call that are not entries."""
 
     def __init__(self, where: str, max_bytes: int, throttle: Throttle) -> None:
         self._where = where
@@ -64,7 +64,7 @@ class EntryDecoder:
         if sequence[:2] != "s=" or number[:2] != "i=" or boot[:2] != "b=":
             raise ValueError(f"unknown format of cursor {cursor[:100]!r}")
         place, time = int(number[2:], 16), int(fields["__REALTIME_TIMESTAMP"])
-        if place >= MAX_ENTRIES or not 0 <= time < END_OF_TIME:
+        if place >= MAX_NUMBER or not 0 <= time < END_OF_TIME:
             raise ValueError(f"invalid number ({place}) or time ({time})")
         text = fields.pop("MESSAGE", "")
         if type(text) is not str:

@@ -56,8 +56,8 @@ class Journal:
         self.name = f"journal {state.path}" + (f" (sequence {state.key})" if state.key else "")
         where = f"input {feed_input.id}, {self.name}"
         self.position = JournalPosition(state, feed_input.note, clock, feed_input.stage)
-        longest = 4 * feed_input.max_bytes + LINE_OVERHEAD
-        settings = ReadSettings(config, state.path, where, longest, context.once)
+        max_line = 4 * feed_input.max_bytes + LINE_OVERHEAD
+        settings = ReadSettings(config, state.path, where, max_line, context.once)
         self.journalctl = Journalctl(settings, self._start_at, host, clock, metrics)
         self._input, self._context, self._clock, self._metrics = feed_input, context, clock, metrics
         self._last = state.cursor  # of the last entry read
@@ -68,9 +68,8 @@ class Journal:
         self._ready: deque[deque[Batch]] = deque()  # not given yet; what is resolved together is together
         self._unresolved = 0  # batches
         self._given_up = 0  # of the tracked ones, what a stop left behind
-        throttle = Throttle(clock.monotonic)
-        self._decoder = EntryDecoder(where, feed_input.max_bytes, throttle)
-        self.continuity = Continuity(where, config, metrics, throttle, is_whole=not state.key)
+        self._decoder = EntryDecoder(where, feed_input.max_bytes, Throttle(clock.monotonic))
+        self.continuity = Continuity(where, config, metrics, Throttle(clock.monotonic), is_whole=not state.key)
 
     @property
     def settled(self) -> bool:

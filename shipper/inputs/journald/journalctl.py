@@ -45,13 +45,13 @@ NEVER = float("inf")
 
 @dataclass(frozen=True, slots=True)
 class ReadSettings:
-    """The settings of reading. `where` names the journal in messages. `longest`: maximum bytes of a line; `once`: it
+    """The settings of reading. `where` names the journal in messages. `max_line`: maximum bytes of a line; `once`: it
     ends at the existing entries."""
 
     config: JournaldConfig
     path: str
     where: str
-    longest: int
+    max_line: int
     once: bool
 
 
@@ -66,7 +66,7 @@ class Journalctl:
         """Take the settings. `start_at` is called before each start, and returns where to begin (arguments.py)."""
         self.problem = self.left_out = ""
         self.ended = self.has_no_unit = False
-        self.lines = OutputLines(settings.longest)
+        self.lines = OutputLines(settings.max_line)
         self._settings = settings
         self._start_at = start_at
         self._host, self._wake = host, host.wake
@@ -223,7 +223,7 @@ class Journalctl:
                 extra=EACH,
             )
         line = command(settings.config, settings.path, start, files=self._files_from(start), follow=self._follows)
-        self.lines, self._words = OutputLines(settings.longest), ""
+        self.lines, self._words = OutputLines(settings.max_line), ""
         self._sample, self._refused_since = b"", NEVER
         try:
             self._child = self._host.start(line, settings.config.chroot)

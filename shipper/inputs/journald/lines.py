@@ -9,8 +9,8 @@ _MAX_CURSOR_LENGTH = 512
 class OutputLines:
     """The lines of a stream. A longer line is skipped, and only its cursor is kept."""
 
-    def __init__(self, longest: int) -> None:
-        self._longest = longest
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
         self._pieces: list[bytes] = []
         self._size = 0
         self._skipping = False
@@ -44,7 +44,7 @@ class OutputLines:
     def _add(self, piece: bytes) -> None:
         self._size += len(piece)
         self._pieces.append(piece)
-        if self._size > self._longest:
+        if self._size > self._max_bytes:
             self._skipping = True
             tail = b"".join(self._pieces)
             match = _CURSOR.search(tail)

@@ -30,7 +30,7 @@ MAX_CHILDREN = 256  # journalctl processes of one path at a time
 
 
 class Sequences:
-    """The journals of a path. Used by the reading thread only, except `journals` and `problem`, which any thread may
+    """The journals of a path. Used by the reading thread only, except `journals` and `problems`, which any thread may
     read."""
 
     def __init__(

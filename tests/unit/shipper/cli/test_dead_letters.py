@@ -7,6 +7,7 @@ import pytest
 
 from log_shipper.shipper.cli.commands import main
 from log_shipper.shipper.event import Rejection
+from log_shipper.shipper.letters.letter_box import DONE
 from log_shipper.shipper.pipeline.dead_letter import FILE, DeadLetterFile
 from tests.builders import batch
 from tests.fakes import ManualClock
@@ -33,6 +34,17 @@ def test_a_timeout_that_is_no_duration_is_refused_with_what_to_write(capsys: pyt
     with pytest.raises(SystemExit):
         main(["dead-letter", "resend", "--timeout", "soon"])
     assert "--timeout: 'soon' is not a duration; write 5s, 1m30s" in capsys.readouterr().err
+
+
+def test_letters_that_cannot_be_recorded_as_sent_end_a_resend_with_what_to_do(
+    tmp_path: Path, clock: ManualClock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    DeadLetterFile(tmp_path / FILE, clock).write(batch(["a"]), [Rejection(0, "a", "refused")])
+    (tmp_path / DONE).mkdir()
+    config = tmp_path / "shipper.yml"
+    config.write_text(f"shipper.inputs: [{{type: stdin, id: a}}]\noutput.file: {{path: {tmp_path}/sent}}\n")
+    assert main(["dead-letter", "resend", "-c", str(config), "--path.data", str(tmp_path)]) == 1
+    assert f"{DONE}: Is a directory. Once this is solved, run the command again" in capsys.readouterr().err
 
 
 def _listed(directory: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:

@@ -348,6 +348,7 @@ def test_letters_that_cannot_be_noted_end_a_run_with_once_and_are_noted_later_by
     mail.step(source)
     assert "cannot record which letters were sent" in "".join(source.status().problems.values())
     assert "input letters: cannot send dead letters: " in caplog.text
+    assert "Make it writable; retrying" in caplog.text
     notes.__class__ = AppendFile
     mail.clock.advance(RETRY_SECONDS)
     mail.send(source)

@@ -79,6 +79,8 @@ def test_an_entry_has_filebeats_fields() -> None:
     [
         ({"SYSLOG_PID": "123,root"}, "log.syslog.procid", 123),
         ({"SYSLOG_PID": ""}, "log.syslog.procid", ""),
+        ({"PRIORITY": 3}, "log.syslog.priority", 3),  # of another program than journalctl
+        ({"MY_FIELD": 1.5}, "journald.custom.my_field", 1.5),
         ({"PRIORITY": ["3", "4"]}, "log.syslog.priority", ["3", "4"]),
         ({"CODE_LINE": "٣"}, "journald.code.line", "٣"),
         ({"MESSAGE_ID": "m"}, "message_id", "m"),

@@ -118,6 +118,18 @@ def test_entries_that_were_vacuumed_are_counted_and_reading_continues(
     assert "2 entries (sequence numbers 2 to 3) are missing" in warning
 
 
+def test_refused_entries_and_gaps_are_both_reported(lab: JournalLab, caplog: pytest.LogCaptureFixture) -> None:
+    lab.journal.log("one")
+    lab.journal.log("refused", __REALTIME_TIMESTAMP="-1")
+    lab.journal.number += 2
+    lab.journal.log("two")
+    lab.start()
+    lab.read("one", "two")
+    assert "skipped a line of journalctl that is not an entry" in caplog.text
+    assert "3 entries (sequence numbers 2 to 4) are missing" in caplog.text
+    assert "0 other gaps" in caplog.text
+
+
 @pytest.mark.parametrize("seek", ["head", "tail", "since"])
 def test_entries_that_were_vacuumed_before_the_first_acknowledgement_are_counted(lab: JournalLab, seek: str) -> None:
     lab.start(seek=seek, since_ago=1.0)

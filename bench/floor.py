@@ -12,7 +12,7 @@ from confluent_kafka import KafkaError, Message, Producer
 from bench.appends import at_rate, stamped_line
 from bench.data import line
 from log_shipper.shipper.event import Batch, Constants, Messages, Source
-from log_shipper.shipper.formats.record import Agent, file_member, members
+from log_shipper.shipper.formats.record import Agent, file_member, members_of_file, members_of_input
 from log_shipper.shipper.options.kafka import KafkaOutputConfig
 from log_shipper.shipper.output.encode import Encoder
 from log_shipper.shipper.output.kafka_settings import settings
@@ -26,7 +26,8 @@ def records(texts: list[str]) -> list[str]:
     lengths = [len(text) + 1 for text in texts]
     messages = Messages(0, sum(lengths), texts, [sum(lengths[:index]) for index in range(len(texts))], lengths)
     file = file_member("0" * 32, "/var/log/app/big.log", 1234567, 65024)
-    shared = members(Agent("host", "host", "0" * 32, "0"), "filestream", "bench", file, {})
+    of_input = members_of_input(Agent("host", "host", "0" * 32, "0"), "filestream", "bench", {})
+    shared = members_of_file(of_input, file)
     source = Source("0" * 32, "/var/log/app/big.log", 1234567, 65024, "bench", "filestream", Constants(shared))
     return Encoder(1_000_000).encode(Batch(source, messages, 0.0, lambda: None))
 

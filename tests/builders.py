@@ -7,7 +7,7 @@ from typing import Literal, cast
 from log_shipper.registry.registrar import Registrar
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.event import Batch, Constants, Doc, Messages, Rejection, Source
-from log_shipper.shipper.formats.record import Agent, file_member, members
+from log_shipper.shipper.formats.record import Agent, file_member, members_of_file, members_of_input
 from log_shipper.shipper.inputs.base import SourceContext, SourceStatus
 from log_shipper.shipper.metrics import Metrics
 from log_shipper.shipper.options.model import InputConfig
@@ -21,6 +21,11 @@ AGENT = Agent("web-1", "web-1", "agent-1", "0.1.0")
 
 def nothing() -> None:
     pass
+
+
+def members(agent: Agent, input_type: str, input_id: str, file: Doc, static: Doc) -> Doc:
+    """Return the members shared by the records of a file."""
+    return members_of_file(members_of_input(agent, input_type, input_id, static), file)
 
 
 def source(

@@ -58,11 +58,6 @@ def group_name(gid: int) -> str:
         return str(gid)
 
 
-def members(agent: Agent, input_type: str, input_id: str, file: Doc, static: Doc) -> Doc:
-    """Return the members shared by the records of a file; `static`, from `static_members`, takes precedence."""
-    return members_of_file(members_of_input(agent, input_type, input_id, static), file)
-
-
 def members_of_file(of_input: Doc, file: Doc) -> Doc:
     """Return the members shared by the records of a file: those of its input, and `log.file`."""
     log = {"file": file}
@@ -73,8 +68,8 @@ def members_of_file(of_input: Doc, file: Doc) -> Doc:
 
 
 def members_of_input(agent: Agent, input_type: str, input_id: str, static: Doc, *, with_host: bool = True) -> Doc:
-    """Return the members shared by all records of an input; `static` takes precedence, and may set a host even without
-    the agent's own."""
+    """Return the members shared by all records of an input; `static`, from `static_members`, takes precedence, and may
+    set a host even without the agent's own."""
     own: Doc = {
         "input": {"type": input_type, "id": input_id},
         "host": {"name": agent.host},

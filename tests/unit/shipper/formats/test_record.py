@@ -1,7 +1,8 @@
 import pytest
 
 from log_shipper.shipper.errors import StartError
-from log_shipper.shipper.formats.record import Agent, file_member, group_name, members, static_members, user_name
+from log_shipper.shipper.formats.record import Agent, file_member, group_name, static_members, user_name
+from tests.builders import members
 
 
 def test_without_tags_and_fields_there_is_nothing_to_add() -> None:

@@ -39,6 +39,7 @@ class Life:
     altered: bool = False  # put back with its time and size, but not as it was
     copied: bool = False  # its content is in another file now, as a copy or a .gz
     packed: bool = False
+    was_killed: bool = False  # the agent was, since it began
     unknown: bool = False  # and nothing about that file shows the agent that it is a copy
 
     def __post_init__(self) -> None:
@@ -66,6 +67,7 @@ class Life:
 
     def agent_ended(self, *, killed: bool) -> None:
         """Note a life that no process has open and no path leads to: it can never be read again."""
+        self.was_killed |= killed
         if killed:
             self.handed = self.arrived
         if self.owed is not None:

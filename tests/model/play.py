@@ -182,7 +182,6 @@ class Player:
     def _kill(self) -> None:
         if self._lab.app is not None:
             self._lab.kill()
-            self._verdict.killed = True
             self._disk.unseen.agent_was_killed()
             self._agent_ended(killed=True)
 

@@ -28,7 +28,6 @@ class Verdict:
         self._lives = lives
         self._reading = reading
         self._header = header
-        self.killed = False
         self._seen = 0
         # How many bytes of its head belong to a message that began before it, and in which lives the rest of that is.
         self._continuations: dict[Life, tuple[int, list[Life]]] = {}
@@ -168,9 +167,9 @@ class Verdict:
         message continued in a copy of this file; or nothing could be proven of one of them, so that this is a new file;
         or this file waited for its turn longer than the message was waited for.
         """
-        if self.killed and self._lab.input.get("harvester_limit"):
-            return True
         beyond, before = self._continuations[life]
+        if self._lab.input.get("harvester_limit") and any(other.was_killed for other in before):
+            return True
         if any(other is not life and other.content[:beyond] == life.content[:beyond] for other in self._lives.all):
             return True  # or these are the bytes of another life with the same first bytes
         unreadable = any(other.unknown or other.owed is not None for other in before)
@@ -200,7 +199,8 @@ class Verdict:
         return self._was_altered(life) or self._lost_its_continuation(life, again)
 
     def _was_altered(self, life: Life) -> bool:
-        return self.killed and any(twin.altered for twin in [life, *self._lives.twins(life)])
+        twins = [life, *self._lives.twins(life)]
+        return any(twin.altered for twin in twins) and any(twin.was_killed for twin in twins)
 
     def _lost_its_continuation(self, life: Life, again: Arrived) -> bool:
         """Return True if the message was split by a rotation and can be read again only in part.

@@ -239,6 +239,7 @@ class Disk:
             twin = self.lives.start(path.name, bytes(life.content), path.stat().st_ino)
             twin.twin, twin.follows = life, life.follows
             twin.truncated_in_place = life.truncated_in_place and not life.handed
+            twin.is_touched = True
 
     def delete(self, name: str, generation: int) -> None:
         self._path(name, generation).unlink(missing_ok=True)

@@ -585,4 +585,14 @@ FAILED_ONCE = [
         ],
         "processed",
     ),
+    Program(
+        "a rotated file is touched, and the log gets the name of an older one",
+        MULTILINE | {"gzip": False, "resend": True, "until_eof": True},
+        [
+            *[("write", "a.log", (1,)), ("rotate", "a.log"), ("write", "a.log", (3,)), ("run", (0.1,))],
+            *[("rotate", "a.log"), ("write", "a.log", (1,)), ("run", (0.001, 90, 0)), ("touch", "a.log", 1)],
+            *[("rename_over", "a.log", 0, "a.log", 2), ("write", "a.log", (7,))],
+        ],
+        "twice",
+    ),
 ]

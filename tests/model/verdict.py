@@ -248,15 +248,17 @@ class Verdict:
     def _followers(self, lives: list[Life]) -> Iterator[Life]:
         """Yield the lives written next at the place of the last of these, and after those unknown to the agent.
 
-        Unknown lives were missing when it looked, had another log's name, or are in a copy that cannot be recognised.
-        Any other life is not the continuation: a message joined with a line of another file must be noticed.
+        Unknown lives were missing when it looked, had another log's name, or are in a copy that cannot be recognised;
+        and names alone place a touched one. Any other life is not the continuation: a message joined with a line of
+        another file must be noticed.
         """
         roots = [life.root for life in (lives[-1], lives[-1].replaces) if life is not None]
         for following in self._lives.all:
             before = [following.follows, following.replaces and following.replaces.follows]
             if following.truncated_in_place:
                 before.append(following.twin)  # as after copytruncate, though it was written again as before
-            if any(life is not None and life.root in roots for life in before) and following not in lives:
+            is_next = following.is_touched or any(life is not None and life.root in roots for life in before)
+            if is_next and following not in lives:
                 yield following
                 if following.unknown or following.missed:
                     yield from self._followers([*lives, following])

@@ -595,4 +595,15 @@ FAILED_ONCE = [
         ],
         "twice",
     ),
+    Program(
+        "a rotated file is deleted and made again, and the log gets the name of an older one",
+        MULTILINE | {"gzip": False},
+        [
+            *[("write", "a.log", (1,)), ("rotate", "a.log"), ("write", "a.log", (3,)), ("run", (0.1,))],
+            *[("rotate", "a.log"), ("write", "a.log", (1,)), ("run", (11,))],
+            *[("recreate_as", "a.log", 1, 1.0, (7,)), ("rename_over", "a.log", 0, "a.log", 2)],
+            ("write", "a.log", (6,)),
+        ],
+        "twice",
+    ),
 ]

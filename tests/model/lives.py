@@ -50,6 +50,11 @@ class Life:
         return f"{self.path} (inodes {sorted(self.inodes)}, {len(self.content)} bytes)"
 
     @property
+    def is_anew(self) -> bool:
+        """True of a rotated file that counts as a younger one: only its name shows between which files it lies."""
+        return self.is_touched or self.replaces is not None
+
+    @property
     def root(self) -> "Life":
         """The life that it is a copy of, directly or through other copies."""
         return self if self.twin is None else self.twin.root

@@ -249,15 +249,16 @@ class Verdict:
         """Yield the lives written next at the place of the last of these, and after those unknown to the agent.
 
         Unknown lives were missing when it looked, had another log's name, or are in a copy that cannot be recognised;
-        and names alone place a touched one. Any other life is not the continuation: a message joined with a line of
-        another file must be noticed.
+        names alone place one that was touched or made again. Any other life is not the continuation: a message joined
+        with a line of another file must be noticed.
         """
-        roots = [life.root for life in (lives[-1], lives[-1].replaces) if life is not None]
+        last = lives[-1]
         for following in self._lives.all:
-            before = [following.follows, following.replaces and following.replaces.follows]
+            before = [following.follows]
             if following.truncated_in_place:
                 before.append(following.twin)  # as after copytruncate, though it was written again as before
-            is_next = following.is_touched or any(life is not None and life.root in roots for life in before)
+            is_between = last.is_anew or following.is_anew
+            is_next = is_between or any(life is not None and life.root is last.root for life in before)
             if is_next and following not in lives:
                 yield following
                 if following.unknown or following.missed:

@@ -268,3 +268,27 @@ def test_nor_where_its_original_is_truncated_while_the_output_is_blocked(lab: La
     lab.scan()
     messages = [message for message in lab.messages if not message.startswith("line")]
     assert messages == ["one", "two", "three", "four"]
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["copy", "gz"])
+def test_a_copy_that_was_begun_before_the_start_is_no_new_file(lab: Lab, packed: bool) -> None:
+    """The agent starts while logrotate works."""
+    lab.input["compression"] = "auto"
+    lab.ship("app.log", "one")
+    lab.stop()
+    if packed:
+        lab.rotate("app.log", to="app.log.1")
+        (lab.logs / "app.log.1.gz").write_bytes(gzip.compress((lab.logs / "app.log.1").read_bytes()))
+        lab.keep(lab.logs / "app.log.1.gz")
+    else:
+        lab.copy("app.log", "app.log.1")
+    lab.start()
+    for _ in range(3):
+        lab.step(AT_ONCE)
+    if packed:
+        lab.remove("app.log.1")
+    else:
+        lab.truncate("app.log")
+    lab.append("app.log", "two\n")
+    lab.scan()
+    assert lab.messages == ["one", "two"]

@@ -1,6 +1,7 @@
 """Inputs that are added, removed and changed while the agent runs."""
 
 import logging
+import os
 import random
 from collections.abc import Iterator
 from dataclasses import replace
@@ -112,6 +113,36 @@ def test_an_input_of_another_type_and_id_takes_over_the_files_of_one_that_was_re
     lab.start()
     lab.expect_lines("a.log", "one", "two", "three")
     assert lab.messages == ["one", "two", "three"]
+
+
+def test_the_files_of_an_input_are_taken_over_by_the_one_whose_filters_let_them_through(lab: ReloadingLab) -> None:
+    lab.configure(lab.make_input("all", "*.log"))
+    lab.append("access.log", "one\n")
+    lab.ship("app.log", "two")
+    patterns = {"app": {"exclude_files": ("access",)}, "access": {"include_files": ("access",)}}
+    scanners = {name: ProspectorConfig(scanner=ScannerConfig(**given)) for name, given in patterns.items()}
+    lab.reload(
+        *(lab.make_input(name, "*.log", prospector=scanner, take_over=TAKE_OVER) for name, scanner in scanners.items())
+    )
+    lab.append("access.log", "three\n")
+    lab.append("app.log", "four\n")
+    lab.scan(3)
+    assert sorted(lab.messages) == ["four", "one", "three", "two"]
+
+
+def test_a_known_file_that_is_too_old_no_more_is_read(lab: ReloadingLab) -> None:
+    lab.configure(lab.make_input("files", "*.log"))
+    lab.ship("a.log", "one")
+    lab.stop()
+    lab.append("a.log", "two\n")
+    os.utime(lab.logs / "a.log", (lab.clock.time() - 9999,) * 2)
+    lab.configure(lab.make_input("files", "*.log", ignore_older=3600.0))
+    lab.start()
+    lab.scan(3)
+    assert lab.messages == ["one"]
+    lab.reload(lab.make_input("files", "*.log"))
+    lab.scan(3)
+    assert lab.messages == ["one", "two"]
 
 
 def test_a_pending_message_comes_once_and_whole(lab: ReloadingLab) -> None:
@@ -535,13 +566,16 @@ def test_a_file_that_turns_out_to_be_another_after_its_input_was_removed_is_rele
     assert len(lab.records) == 520
 
 
-def test_what_is_added_to_a_file_between_its_inputs_is_counted_when_it_is_deleted(lab: ReloadingLab) -> None:
+@pytest.mark.parametrize("input_id", ["files", "new"])
+def test_what_is_added_to_a_file_between_its_inputs_is_counted_when_it_is_deleted(
+    lab: ReloadingLab, input_id: str
+) -> None:
     lab.configure(lab.make_input("files", "*.log"))
     lab.start()
     lab.destination.holding = True
     lab.append("a.log", "one\n")
     lab.wait_until(lambda: lab.running.metrics.events_read)
-    lab.reload(lab.make_input("files", "*.log", tags=("new",)))
+    lab.reload(lab.make_input(input_id, "*.log", tags=("new",), take_over=TAKE_OVER))
     lab.append("a.log", "two\n" * 100)
     lab.scan(3)
     lab.remove("a.log")

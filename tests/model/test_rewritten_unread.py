@@ -256,3 +256,23 @@ def test_so_is_what_is_added_just_before_that_to_one_that_was_open_before(lab: L
     lab.remove("b.log")
     lab.scan()
     assert count_lost(lab) == len("two\n" + SECOND)
+
+
+def test_so_is_a_file_that_waits_behind_a_link_which_leads_nowhere_for_a_while(lab: Lab) -> None:
+    """As when a pod is deleted: its log goes before the link of the container."""
+    lab.input["harvester_limit"] = 1
+    lab.paths = (f"{lab.logs}/*.log",)
+    lab.scanner["symlinks"] = True
+    target = lab.logs.parent / "0.txt"
+    (lab.logs / "b.log").symlink_to(target)
+    lab.start()
+    lab.destination.holding = True
+    lab.append("a.log", "x\n")
+    lab.scan()
+    target.write_text(SECOND)
+    lab.keep(target)
+    lab.scan(3)
+    target.unlink()
+    lab.scan(3)
+    lab.remove("b.log")
+    assert count_lost(lab) == len(SECOND)

@@ -87,7 +87,7 @@ class Crawler:
         self._touches = TouchedFiles(self.open_files, self._survey, context)
         discovery = Discovery(self._survey, watcher, self.problems)
         self._deletions = Deletions(registrar, clock, metrics, self._is_read_by_all)
-        limits = self._open_limits = OpenLimits(self.files, options.max_open_files)
+        limits = self._open_limits = OpenLimits(self.files, options.max_open_files, self._entries.inherited)
         self._closer = Closer(files, watcher, context, lambda: limits.wanted, self._deletions.closed)
         for rule in (rules := (limits, self._deletions, self._closer)):
             rule.update_rules(specs.values())
@@ -325,10 +325,10 @@ class Crawler:
             if self.open_files.left_paths(harvester) and self._survey.may_continue(harvester.state.path):
                 self._reading.rotation_links.note_left_paths(harvester)
         if not self._once:
-            if unopened := self._open_limits.renew(candidates, self._resolver.take_vanished()):
+            vanished, is_inaccessible = self._resolver.take_vanished(), self.problems.is_inaccessible
+            if unopened := self._open_limits.renew(candidates, vanished, is_inaccessible):
                 self._reading.rotation_links.note_missed()
-                known, excused = self.files.with_state, self.problems.is_inaccessible
-                report_unopened(unopened, candidates, known, self._entries, excused, self._metrics)
+                report_unopened(unopened, candidates, self.files.with_state, self._entries, self._metrics)
                 self._resolver.check_replaced(unopened, candidates)
             self.open_files.wake_unwatched(all_of_them=self._survey.was_full_scan)
             for harvester in self._reading.rotation_links.waited_for:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from log_shipper.config.text.globs import PathPattern, matches, parse
 from log_shipper.config.text.patterns import Pattern
 from log_shipper.registry.state import FileState
+from log_shipper.shipper.inputs.files.discovery.directory_probe import Filters
 from log_shipper.shipper.inputs.files.discovery.directory_tree import Directories
 from log_shipper.shipper.inputs.files.discovery.scanner import ScannedFile, Scanner, ScanOptions
 from log_shipper.shipper.options.model import InputConfig
@@ -46,9 +47,13 @@ class InputSpec:
         recursive = self.config.prospector.scanner.recursive_glob
         return [parse(path, recursive=recursive) for path in self.paths if "\0" not in path]  # scanner.py reports it
 
+    @cached_property
+    def _filters(self) -> Filters:
+        return Filters(*self.filters)
+
     def matches(self, path: str) -> bool:
-        """Return True if the paths of the input match the path."""
-        return any(matches(pattern, path) for pattern in self._patterns)
+        """Return True if the input includes the path: its patterns match it, and its filters let it through."""
+        return any(matches(pattern, path) for pattern in self._patterns) and self._filters.let_through(path)
 
     def scanner(self, directories: Directories | None = None) -> Scanner:
         """Return the scanner of the input. It shares `directories` with scanners of the same filters."""

@@ -84,10 +84,20 @@ class InputSwap:
         else:
             self._survey.scan_due()
         self._entries.inputs_changed()
+        self._forget_unread(removed & specs.keys())
         self._copies.hand_over(removed, specs)
         named = (harvester for harvester in leaving if not self._is_nameless(harvester))
         self._leaving |= dict.fromkeys((*named, *draining))
         self.step()
+
+    def _forget_unread(self, changed: Container[str]) -> None:
+        """Let the next survey open the closed files of these inputs that have unread data: ignore_older may have left
+        it out, and be another now."""
+        files = self._open_files
+        for key, closed in [item for item in files.files.closed.items() if item[0][0] in changed]:
+            state = files.state_of(key)
+            if state is None or state.position != closed.seen.size:
+                files.files.change(key, None)
 
     def step(self) -> bool:
         """Release files where possible. Return True if some may be opened again now."""

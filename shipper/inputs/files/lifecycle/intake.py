@@ -71,7 +71,8 @@ class FileIntake:
         if opened:
             files_at = self._files_at()
             self._resolver.check_originals(opened, self._survey.candidates, files_at)
-            claims = self._resolver.identify(opened, None if self._once or not self._surveyed else files_at)
+            may_be_copies = not self._once and bool(self._surveyed or self._entries.closed_entries)
+            claims = self._resolver.identify(opened, files_at if may_be_copies else None)
             for key, suspect in self._copies.suspects.items():
                 if not self._watcher.is_watched(key):
                     self._watcher.watch_file(key, suspect.opened.content.fd)

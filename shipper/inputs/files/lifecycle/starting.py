@@ -36,12 +36,15 @@ class OpenLimits:
     """The limits on open files: the `harvester_limit` of each input, and the descriptors of the process. Other files
     wait, and are opened as soon as one is closed."""
 
-    def __init__(self, files: Files, most: int) -> None:
+    def __init__(self, files: Files, most: int, inherited: Callable[[FileState], FileState]) -> None:
+        """`inherited` returns the entry of a file with the input that has it now."""
         self._limits: dict[str, int] = {}  # by input id
         self._behind: dict[FileKey, Candidate] = {}  # the new content of files that have ended and are draining
         self._turn: deque[FileKey] = deque()  # of the waiting files to be looked at
+        self._inaccessible: list[Candidate] = []  # that were not found, which may mean nothing
         self._files = files
         self._most = most
+        self._inherited = inherited
 
     def update_rules(self, specs: Iterable[InputSpec]) -> None:
         now = {spec.id: spec for spec in specs}
@@ -60,13 +63,18 @@ class OpenLimits:
             if is_over(waiting):
                 self._files.change(key, waiting.was)
 
-    def renew(self, candidates: Mapping[FileKey, Candidate], vanished: Iterable[Candidate] = ()) -> list[Candidate]:
+    def renew(
+        self,
+        candidates: Mapping[FileKey, Candidate],
+        vanished: Iterable[Candidate] = (),
+        is_inaccessible: Callable[[str], bool] = lambda path: False,
+    ) -> list[Candidate]:
         """Take the waiting files of a survey; return those that it did not find, or with other content, and so for
-        those that `vanished` before they were opened. The work per file is repeated at each survey, for up to a hundred
-        thousand files."""
+        those that `vanished` before they were opened; inaccessible ones later. The work per file is repeated at each
+        survey, for up to a hundred thousand files."""
         missing = [
             candidate
-            for candidate in vanished
+            for candidate in (*self._inaccessible, *vanished)
             if candidate.spec.id in self._limits
             and ((found := candidates.get(candidate.key)) is None or was_replaced(candidate.file, found.file))
         ]
@@ -79,14 +87,16 @@ class OpenLimits:
                     if was_replaced(waiting.candidate.file, now):
                         missing.append(waiting.candidate)
                     self._files.renew_waiting(key, candidates[key])
-        return [*missing, *self._renew_behind(candidates)]
+        missing += self._renew_behind(candidates)
+        self._inaccessible = [candidate for candidate in missing if is_inaccessible(candidate.file.path)]
+        return [candidate for candidate in missing if not is_inaccessible(candidate.file.path)]
 
     def to_look_at(self) -> list[FileKey]:
         """Return the files that are inspected at each survey: if one is deleted, only the last size that was seen can
         be counted. Waiting files have their turn."""
         if not self._turn:
             self._turn.extend(key for of_input in self._files.waiting.values() for key in of_input)
-        return [*self._files.draining, *(self._turn.popleft() for _ in range(min(len(self._turn), MAX_LOOKS)))]
+        return [*self._draining(), *(self._turn.popleft() for _ in range(min(len(self._turn), MAX_LOOKS)))]
 
     def note_growth(self, keys: Iterable[FileKey], candidates: Mapping[FileKey, Candidate]) -> None:
         """Note the new size of those of the files that wait; a survey notices that one is shorter."""
@@ -99,7 +109,7 @@ class OpenLimits:
         """Return the content of draining files that was replaced before it could be opened. Follow the size of those
         that have not ended: the unread bytes of one that is deleted are counted."""
         ended = []
-        for key, harvester in [(key, draining.harvester) for key, draining in self._files.draining.items()]:
+        for key, harvester in self._draining().items():
             if harvester.state.ended is not None:
                 ended.append(key)
             elif key in candidates and not (harvester.content.compressed or harvester.padding):
@@ -112,6 +122,11 @@ class OpenLimits:
             if now is None or was_replaced(before[key].file, now.file):
                 missing.append(before[key])
         return missing
+
+    def _draining(self) -> dict[FileKey, Harvester]:
+        """Return the draining files, by their key under the input that reads them next."""
+        harvesters = [draining.harvester for draining in self._files.draining.values()]
+        return {key_of(self._inherited(harvester.state)): harvester for harvester in harvesters}
 
     def admit(self, wanted: Iterable[Candidate]) -> list[Candidate]:
         """Add these to the waiting files; return those that may be opened now."""

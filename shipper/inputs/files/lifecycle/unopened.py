@@ -6,7 +6,7 @@ disappear between its listing and its opening. Of such a file only the result of
 
 import logging
 import os
-from collections.abc import Callable, Collection, Container, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
@@ -34,15 +34,11 @@ def report_unopened(
     candidates: Mapping[FileKey, Candidate],
     known: Container[FileKey],
     entries: RegistryEntries,
-    excused: Callable[[str], bool],
     metrics: Metrics,
 ) -> None:
     """Count and log the loss of files that a survey no longer found, or with other content, before they were opened.
-    The data known to an entry is reported with the entry. `known`: the files that are not new in this survey. `excused`
-    as in RegistryEntries.expire_missing."""
-    missing = {candidate.key: candidate for candidate in unopened if not excused(candidate.file.path)}
-    if not missing:
-        return
+    The data known to an entry is reported with the entry. `known`: the files that are not new in this survey."""
+    missing = {candidate.key: candidate for candidate in unopened}
     for state in list(entries.closed_entries.values()):
         unseen = missing.pop(key_of(state), None)
         was_empty = not (state.fingerprint[0] or state.compressed)

@@ -30,7 +30,7 @@ class Hall:
 
     def __init__(self, most: int = 100, **limits: int) -> None:
         self.files = Files()
-        self.places = OpenLimits(self.files, most)
+        self.places = OpenLimits(self.files, most, lambda state: state)
         self.specs = {input_id: spec_of(input_id, limit) for input_id, limit in limits.items()}
         self.places.update_rules(self.specs.values())
 

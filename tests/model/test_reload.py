@@ -119,10 +119,11 @@ def test_the_files_of_an_input_are_taken_over_by_the_one_whose_filters_let_them_
     lab.configure(lab.make_input("all", "*.log"))
     lab.append("access.log", "one\n")
     lab.ship("app.log", "two")
-    patterns = {"app": {"exclude_files": ("access",)}, "access": {"include_files": ("access",)}}
-    scanners = {name: ProspectorConfig(scanner=ScannerConfig(**given)) for name, given in patterns.items()}
+    app = ProspectorConfig(scanner=ScannerConfig(exclude_files=("access",)))
+    access = ProspectorConfig(scanner=ScannerConfig(include_files=("access",)))
     lab.reload(
-        *(lab.make_input(name, "*.log", prospector=scanner, take_over=TAKE_OVER) for name, scanner in scanners.items())
+        lab.make_input("app", "*.log", prospector=app, take_over=TAKE_OVER),
+        lab.make_input("access", "*.log", prospector=access, take_over=TAKE_OVER),
     )
     lab.append("access.log", "three\n")
     lab.append("app.log", "four\n")

@@ -253,12 +253,13 @@ class Verdict:
         with a line of another file must be noticed.
         """
         last = lives[-1]
+        roots = [life.root for life in (last, last.replaces) if life is not None]
         for following in self._lives.all:
-            before = [following.follows]
+            before = [following.follows, following.replaces and following.replaces.follows]
             if following.truncated_in_place:
                 before.append(following.twin)  # as after copytruncate, though it was written again as before
-            is_between = last.is_anew or following.is_anew
-            is_next = is_between or any(life is not None and life.root is last.root for life in before)
+            is_between = len(lives) == 1 and (last.is_anew or following.is_anew)
+            is_next = is_between or any(life is not None and life.root in roots for life in before)
             if is_next and following not in lives:
                 yield following
                 if following.unknown or following.missed:

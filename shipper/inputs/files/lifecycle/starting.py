@@ -88,10 +88,13 @@ class OpenLimits:
                         missing.append(waiting.candidate)
                     self._files.renew_waiting(key, candidates[key])
         missing += self._renew_behind(candidates)
-        self._inaccessible = [candidate for candidate in missing if is_inaccessible(candidate.file.path)]
-        return [candidate for candidate in missing if not is_inaccessible(candidate.file.path)]
+        lost: list[Candidate] = []
+        self._inaccessible = []
+        for candidate in missing:
+            (self._inaccessible if is_inaccessible(candidate.file.path) else lost).append(candidate)
+        return lost
 
-    def to_look_at(self) -> list[FileKey]:
+    def take_files_to_inspect(self) -> list[FileKey]:
         """Return the files that are inspected at each survey: if one is deleted, only the last size that was seen can
         be counted. Waiting files have their turn."""
         if not self._turn:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Container, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
+from log_shipper.registry.state import FileState
 from log_shipper.runtime.logs.folding import EACH
 from log_shipper.shipper.inputs.files.discovery.scanner import ScannedFile
 from log_shipper.shipper.inputs.files.discovery.spec import Candidate, FileKey, key_of
@@ -41,14 +42,18 @@ def report_unopened(
     missing = {candidate.key: candidate for candidate in unopened}
     for state in list(entries.closed_entries.values()):
         unseen = missing.pop(key_of(state), None)
-        was_empty = not (state.fingerprint[0] or state.compressed)
-        if unseen is not None and (state.size_seen or was_empty):  # else it is compressed
+        if unseen is not None and not _seems_compressed(state):
             entries.change(replace(state, size_seen=max(state.size_seen, unseen.file.size)))
     found = _found_elsewhere(missing.values(), candidates, known) if missing else set()
     for key, candidate in missing.items():
         if candidate.file.size and key not in found:
             metrics.bytes_lost += candidate.file.size
             _log(candidate.file, is_replaced=key in candidates)
+
+
+def _seems_compressed(state: FileState) -> bool:
+    """Return True if no size of the content was seen, although the file was not empty."""
+    return not state.size_seen and bool(state.fingerprint[0] or state.compressed)
 
 
 def _found_elsewhere(

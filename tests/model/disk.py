@@ -147,6 +147,7 @@ class Disk:
             if life.replaces is not None and other_generation == 0:
                 life.follows = self._written.get(target)  # a new file, at the path of the log
             path.rename(target)
+            self.unseen.renamed(target.stat().st_ino)
             if other_generation == 0:
                 self._written[target] = life  # what is written there after its rotation continues it
 
@@ -193,8 +194,9 @@ class Disk:
         self.lives.add_inode(life, inode)
         self._written[path] = new = self.lives.start(name, b"", path.stat().st_ino)
         new.truncated_in_place, new.follows = True, life
-        if to.parent != self._logs and (self._lab.input.get("harvester_limit") or path.stat().st_nlink > 1):
-            self._lose_sight_of_copy(to)  # as in move_inside; and a hard link hides that the original was renamed
+        is_misplaced = path.stat().st_nlink > 1 or path.stat().st_ino in self.unseen.moved  # for the agent, perhaps
+        if to.parent != self._logs and (self._lab.input.get("harvester_limit") or is_misplaced):
+            self._lose_sight_of_copy(to)  # as in move_inside
 
     def _is_copied(self, life: Life, *, seen: bool) -> None:
         """`seen`: True if something about the copy shows the agent whose copy it is."""
@@ -281,6 +283,7 @@ class Disk:
         path = self._path(name, generation)
         if path.exists():
             os.link(path, self._logs / f"{path.name}-{next(self._serial)}", follow_symlinks=False)
+            self._life_at(path).is_linked |= generation > 0
 
     def gzip(self, name: str, generation: int) -> None:
         path = self._logs / f"{name}.{generation}"

@@ -606,4 +606,44 @@ FAILED_ONCE = [
         ],
         "twice",
     ),
+    Program(
+        "two rotations of a log, of which an older rotated file has a hard link",
+        LINES | {"symlinks": True, "flush_at_once": True, "disk": True},
+        [
+            *[("write", "a.log", (3, 7)), ("copy", "a.log"), ("link", "a.log", 1), ("rotate_dated", "a.log", ".")],
+            *[("write", "a.log", (3,)), ("run", (0.1,)), ("rotate", "a.log"), ("write", "a.log", (0,))],
+            ("rotate", "a.log"),
+        ],
+        "twice",
+    ),
+    Program(
+        "renamed over the log, copied to another directory and truncated, before the agent looks",
+        LINES | {"symlinks": True, "gzip": False, "growing": True, "flush_at_once": True},
+        [
+            *[("write", "a.log", (1,)), ("run", (3, 0.005, 11, 0.1)), ("rotate", "a.log"), ("write", "a.log", (1,))],
+            *[("run", (0.005,)), ("copytruncate", "a.log"), ("rename_over", "a.log", 2, "a.log", 0)],
+            ("copytruncate_dated", "a.log", "sub"),
+        ],
+        "cri joined",
+    ),
+    Program(
+        "killed while the file in which a message continues is outside the paths",
+        LINES | {"gzip": False, "disk": True, "present": True},
+        [
+            *[("write", "a.log", (0,)), ("hold", True), ("run", (11,)), ("write", "a.log", (7,)), ("pause", 20)],
+            *[("rotate", "a.log"), ("write", "a.log", (0,)), ("rotate", "a.log"), ("run", (3, 11, 11, 3))],
+            *[("move_outside", "a.log", 1), ("kill",), ("run", (0.1, 90)), ("move_back", 2)],
+        ],
+        "twice",
+    ),
+    Program(
+        "killed after the file in which a message continues was replaced by the first one, which then grew",
+        LINES | {"gzip": False},
+        [
+            *[("run", (0.005,)), ("write", "b.log", (4, 5)), ("run", (3, 3)), ("rotate", "b.log")],
+            *[("write", "b.log", (2, 1)), ("run", (0,)), ("run", (0.005,)), ("rename_over", "b.log", 1, "b.log", 0)],
+            *[("write", "b.log", (5,)), ("kill",)],
+        ],
+        "excluded joined",
+    ),
 ]

@@ -39,6 +39,7 @@ class Life:
     altered: bool = False  # put back with its time and size, but not as it was
     copied: bool = False  # its content is in another file now, as a copy or a .gz
     packed: bool = False
+    is_linked: bool = False  # it was rotated, and has a hard link, outside of the row of its log
     is_touched: bool = False  # it began by a touch: its time says that it is younger than it is
     was_killed: bool = False  # the agent was, since it began
     unknown: bool = False  # and nothing about that file shows the agent that it is a copy

@@ -6,12 +6,16 @@ from tests.model.lives import Life
 class Unseen:
     def __init__(self) -> None:
         self.copies: set[int] = set()  # inodes
+        self.moved: set[int] = set()  # inodes of files that were renamed over others
         # Lives that were truncated since the agent looked, and since it certainly saved that, with their inodes.
         self._cut: list[tuple[Life, int]] = []
         self._cut_unsaved: list[tuple[Life, int]] = []
 
     def copied(self, inode: int) -> None:
         self.copies.add(inode)
+
+    def renamed(self, inode: int) -> None:
+        self.moved.add(inode)
 
     def cut(self, life: Life, inode: int) -> None:
         self._cut.append((life, inode))
@@ -24,6 +28,7 @@ class Unseen:
     def agent_looked(self) -> None:
         self._cut.clear()
         self.copies.clear()
+        self.moved.clear()
 
     def agent_was_killed(self) -> None:
         """Forget what was not saved."""

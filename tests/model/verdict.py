@@ -165,10 +165,10 @@ class Verdict:
 
         One of the files before it that have the rest is gone, so that the agent cannot read that message again; or the
         message continued in a copy of this file; or nothing could be proven of one of them, so that this is a new file;
-        or this file waited for its turn longer than the message was waited for.
+        or this file waited for its turn longer than the message was waited for, or had left the paths.
         """
         beyond, before = self._continuations[life]
-        if self._lab.input.get("harvester_limit") and any(other.was_killed for other in before):
+        if (self._lab.input.get("harvester_limit") or life.missed) and any(other.was_killed for other in before):
             return True
         if any(other is not life and other.content[:beyond] == life.content[:beyond] for other in self._lives.all):
             return True  # or these are the bytes of another life with the same first bytes
@@ -196,21 +196,23 @@ class Verdict:
         After a kill the agent does not know what was sent behind the saved position: bytes that were altered there
         without a change of the file's time are taken for the old ones.
         """
-        return self._was_altered(life) or self._lost_its_continuation(life, again)
+        return self._was_altered(life) or self._lost_its_continuation(again)
 
     def _was_altered(self, life: Life) -> bool:
         twins = [life, *self._lives.twins(life)]
         return any(twin.altered for twin in twins) and any(twin.was_killed for twin in twins)
 
-    def _lost_its_continuation(self, life: Life, again: Arrived) -> bool:
+    def _lost_its_continuation(self, again: Arrived) -> bool:
         """Return True if the message was split by a rotation and can be read again only in part.
 
         The file with its last lines is deleted. Or nothing of that file was acknowledged, and it is a copy by now, of
         which nothing can be proven.
         """
-        length, text = self.ids[again.file_id].messages[again.offset]
+        received = self.ids[again.file_id]
+        length, text = received.messages[again.offset]
         unprovable = any(following.owed is not None or following.unknown for following in self._continuations)
-        return unprovable and again.offset + length > len(life.content) and text.startswith(again.message)
+        was_split = again.offset + length > received.ends[again.offset]
+        return unprovable and was_split and text.startswith(again.message)
 
     def _fits(self, life: Life, offset: int, length: int, text: str) -> bool:
         return self._own_end(life, offset, length, text) is not None
@@ -249,7 +251,8 @@ class Verdict:
         """Yield the lives written next at the place of the last of these, and after those unknown to the agent.
 
         Unknown lives were missing when it looked, had another log's name, or are in a copy that cannot be recognised;
-        names alone place one that was touched or made again. Any other life is not the continuation: a message joined
+        of a rotated file with a hard link, the agent may have seen only the link; names alone place one that was
+        touched or made again. Any other life is not the continuation: a message joined
         with a line of another file must be noticed.
         """
         last = lives[-1]
@@ -262,5 +265,5 @@ class Verdict:
             is_next = is_between or any(life is not None and life.root in roots for life in before)
             if is_next and following not in lives:
                 yield following
-                if following.unknown or following.missed:
+                if following.unknown or following.missed or lives[0].is_linked:
                     yield from self._followers([*lives, following])

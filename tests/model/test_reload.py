@@ -1,8 +1,10 @@
 """Inputs that are added, removed and changed while the agent runs."""
 
+import gzip
 import logging
 import os
 import random
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -581,6 +583,51 @@ def test_what_is_added_to_a_file_between_its_inputs_is_counted_when_it_is_delete
     lab.scan(3)
     lab.remove("a.log")
     lab.scan(3)
+    lab.destination.holding = False
+    lab.scan(3)
+    assert (lab.messages, lab.running.metrics.bytes_lost) == (["one"], 400)
+
+
+@pytest.mark.parametrize("input_id", ["files", "new"])
+@pytest.mark.parametrize("how", ["copytruncate", "slow copytruncate", "gzip"])
+def test_a_copy_of_a_file_between_its_inputs_is_recognised(lab: ReloadingLab, input_id: str, how: str) -> None:
+    lab.configure(lab.make_input("files", "a.log*", compression="auto"))
+    lab.append("a.log", "one\ntwo\n")
+    lab.start()
+    lab.destination.holding = True
+    lab.wait_until(lambda: lab.running.metrics.events_read)
+    lab.reload(lab.make_input(input_id, "a.log*", compression="auto", tags=("new",), take_over=TAKE_OVER))
+    lab.append("a.log", "three\n")
+    if how == "gzip":
+        (lab.logs / "a.log.1.gz").write_bytes(gzip.compress((lab.logs / "a.log").read_bytes()))
+    else:
+        lab.copy("a.log", "a.log.1")
+    if how != "copytruncate":
+        lab.take_steps()
+    if how == "gzip":
+        shutil.copystat(lab.logs / "a.log", lab.logs / "a.log.1.gz")
+        lab.remove("a.log")
+    else:
+        lab.truncate("a.log")
+    lab.scan(3)
+    lab.destination.holding = False
+    lab.calm_down()
+    assert lab.messages == ["one", "two", "three"]
+
+
+def test_a_waiting_file_that_is_deleted_just_before_a_reload_is_counted(lab: ReloadingLab) -> None:
+    limited = lab.make_input("files", "*.log", harvester_limit=1)
+    lab.append("a.log", "one\n")
+    os.utime(lab.logs / "a.log", (1, 1))  # the oldest one is opened first
+    for name in ("b.log", "other.log"):
+        lab.append(name, "two\n" * 100)
+    lab.configure(limited)
+    lab.start()
+    lab.destination.holding = True
+    lab.wait_until(lambda: lab.crawler.status().waiting == 2)
+    lab.remove("b.log")
+    lab.remove("other.log")
+    lab.reload(replace(limited, paths=(f"{lab.logs}/[ab].log",)))
     lab.destination.holding = False
     lab.scan(3)
     assert (lab.messages, lab.running.metrics.bytes_lost) == (["one"], 400)

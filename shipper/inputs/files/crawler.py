@@ -176,7 +176,7 @@ class Crawler:
             self._survey.next_step <= self._clock.monotonic()
             or self.open_files.any_to_look_at
             or self.open_files.idle.any_changed
-            or self._input_swap.blocked
+            or self._input_swap.any_leaving
             or self._open_limits.any_wanted
             or self._due <= self._clock.monotonic()
         )
@@ -202,7 +202,7 @@ class Crawler:
             self._survey.scan_now(full=True)
             self._open_limits.forget_others(self._last_reading.inputs or ())
             self._after_survey()
-        waits = self._input_swap.blocked or self.files.suspects or self._open_limits.any_wanted
+        waits = self._input_swap.any_leaving or self.files.suspects or self._open_limits.any_wanted
         return self._last_reading.step(may_open_more=bool(waits) or self._survey.wants_scan)
 
     def stop(self) -> None:
@@ -301,7 +301,7 @@ class Crawler:
 
     def _with_new_data(self, changed: list[FileKey]) -> list[Candidate]:
         known = self._survey.candidates
-        return to_open({key: known[key] for key in changed if key in known}, self.files, self._input_swap.blocked)
+        return self._input_swap.allowed(to_open({key: known[key] for key in changed if key in known}, self.files))
 
     def _after_survey(self) -> None:
         candidates = self._survey.candidates
@@ -310,7 +310,7 @@ class Crawler:
         self._survey.look_again({*unwatched, *self._touches.closed, *self._open_limits.take_files_to_inspect()})
         self._touches.step()
         self.open_files.end_renamed(candidates)
-        wanted = to_open(candidates, self.files, self._input_swap.blocked)
+        wanted = self._input_swap.allowed(to_open(candidates, self.files))
         renamed, missing = find_moved(candidates, self.files)
         left = [*(harvester for harvester, _ in renamed), *missing]
         previous_paths = {(harvester.key[0], harvester.state.path): harvester.key for harvester in left}

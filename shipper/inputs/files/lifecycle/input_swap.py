@@ -14,8 +14,9 @@ from collections.abc import Container, Iterable, Sequence
 from typing import Protocol
 
 from log_shipper.shipper.inputs.files.discovery.scanner import Inode
-from log_shipper.shipper.inputs.files.discovery.spec import FileKey, InputSpec, key_of
+from log_shipper.shipper.inputs.files.discovery.spec import Candidate, FileKey, InputSpec, key_of
 from log_shipper.shipper.inputs.files.discovery.survey import Discovery
+from log_shipper.shipper.inputs.files.identity.rotated_names import possible_originals
 from log_shipper.shipper.inputs.files.lifecycle.open_files import OpenFiles
 from log_shipper.shipper.inputs.files.lifecycle.resolver import Identity
 from log_shipper.shipper.inputs.files.lifecycle.transitions import FileEvent, next_state
@@ -57,9 +58,22 @@ class InputSwap:
         self._leaving: dict[Harvester, None] = {}
 
     @property
-    def blocked(self) -> set[FileKey]:
-        """Files that must not be opened yet, including by an input that takes over their entries."""
-        return {key for harvester in self._leaving for key in self._keys(harvester)} if self._leaving else set()
+    def any_leaving(self) -> bool:
+        return bool(self._leaving)
+
+    def allowed(self, wanted: list[Candidate]) -> list[Candidate]:
+        """Return those that may be opened now: not the files that are being released, under whichever input takes over
+        their entries, nor a copy or .gz of one of them, of which nothing can be proven yet."""
+        if not self._leaving:
+            return wanted
+        leaving = {key: harvester.state.path for harvester in self._leaving for key in self._keys(harvester)}
+        places = {(key[0], path) for key, path in leaving.items()}
+
+        def is_derived(candidate: Candidate) -> bool:
+            originals = possible_originals(candidate.file.path)
+            return any((candidate.spec.id, original) in places for original in originals)
+
+        return [candidate for candidate in wanted if candidate.key not in leaving and not is_derived(candidate)]
 
     def _keys(self, harvester: Harvester) -> tuple[FileKey, FileKey]:
         """Return the key of a file, and its key under the input that takes over its entry."""

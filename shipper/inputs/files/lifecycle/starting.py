@@ -41,7 +41,7 @@ class OpenLimits:
         self._limits: dict[str, int] = {}  # by input id
         self._behind: dict[FileKey, Candidate] = {}  # the new content of files that have ended and are draining
         self._turn: deque[FileKey] = deque()  # of the waiting files to be looked at
-        self._inaccessible: list[Candidate] = []  # that were not found, which may mean nothing
+        self._undecided: list[Candidate] = []  # which the next survey shows to be lost or not
         self._files = files
         self._most = most
         self._inherited = inherited
@@ -49,7 +49,10 @@ class OpenLimits:
     def update_rules(self, specs: Iterable[InputSpec]) -> None:
         now = {spec.id: spec for spec in specs}
         self._limits |= {input_id: spec.config.harvester_limit for input_id, spec in now.items()}
-        self._forget(lambda waiting: now.get(waiting.candidate.spec.id) is not waiting.candidate.spec)
+        forgotten = self._forget(lambda waiting: now.get(waiting.candidate.spec.id) is not waiting.candidate.spec)
+        for candidate in forgotten:  # it may have been deleted by now
+            if (spec := now.get(candidate.spec.id)) is not None and spec.matches(candidate.file.path):
+                self._undecided.append(candidate)
 
     def keep(self, input_ids: Container[str]) -> None:
         self._limits = {input_id: limit for input_id, limit in self._limits.items() if input_id in input_ids}
@@ -58,10 +61,11 @@ class OpenLimits:
         """Forget the waiting files of all other inputs."""
         self._forget(lambda waiting: waiting.candidate.spec.id not in input_ids)
 
-    def _forget(self, is_over: Callable[[Waiting], bool]) -> None:
-        for key, waiting in [item for of_input in self._files.waiting.values() for item in of_input.items()]:
-            if is_over(waiting):
-                self._files.change(key, waiting.was)
+    def _forget(self, is_over: Callable[[Waiting], bool]) -> list[Candidate]:
+        over = [item for of_input in self._files.waiting.values() for item in of_input.items() if is_over(item[1])]
+        for key, waiting in over:
+            self._files.change(key, waiting.was)
+        return [waiting.candidate for _, waiting in over]
 
     def renew(
         self,
@@ -74,7 +78,7 @@ class OpenLimits:
         survey, for up to a hundred thousand files."""
         missing = [
             candidate
-            for candidate in (*self._inaccessible, *vanished)
+            for candidate in (*self._undecided, *vanished)
             if candidate.spec.id in self._limits
             and ((found := candidates.get(candidate.key)) is None or was_replaced(candidate.file, found.file))
         ]
@@ -89,9 +93,9 @@ class OpenLimits:
                     self._files.renew_waiting(key, candidates[key])
         missing += self._renew_behind(candidates)
         lost: list[Candidate] = []
-        self._inaccessible = []
+        self._undecided = []
         for candidate in missing:
-            (self._inaccessible if is_inaccessible(candidate.file.path) else lost).append(candidate)
+            (self._undecided if is_inaccessible(candidate.file.path) else lost).append(candidate)
         return lost
 
     def take_files_to_inspect(self) -> list[FileKey]:

@@ -58,7 +58,7 @@ closing.py and open_files.py. They are pure: the caller performs the effects. Wh
 table (relation.py).
 """
 
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import NamedTuple
@@ -299,14 +299,12 @@ def _settled(seen: Settled) -> Next:
     return Next(To.AS_DECIDED, (Effect.OFFER if seen.has_ended else Effect.KEEP,))
 
 
-def to_open(candidates: Mapping[FileKey, Candidate], files: Files, blocked: Container[FileKey]) -> list[Candidate]:
-    """Return the files to be opened, the oldest first: new ones, and closed ones with new data. `blocked` ones must not
-    be opened yet."""
+def to_open(candidates: Mapping[FileKey, Candidate], files: Files) -> list[Candidate]:
+    """Return the files to be opened, the oldest first: new ones, and closed ones with new data."""
     wanted = []
     closed, with_state = files.closed, files.with_state
     for key, candidate in candidates.items():  # there may be a hundred thousand
-        is_wanted = closed[key].has_new_data(candidate.file) if key in closed else key not in with_state
-        if is_wanted and key not in blocked:
+        if closed[key].has_new_data(candidate.file) if key in closed else key not in with_state:
             wanted.append(candidate)
     wanted.sort(key=lambda candidate: candidate.file.modified)
     return wanted

@@ -42,10 +42,8 @@ def files_of(states: dict[FileKey, State] | None) -> Files:
     return files
 
 
-def opened(
-    *scanned: ScannedFile, states: dict[FileKey, State] | None = None, blocked: tuple[FileKey, ...] = ()
-) -> list[ScannedFile]:
-    named = to_open({wanted(file).key: wanted(file) for file in scanned}, files_of(states), blocked)
+def opened(*scanned: ScannedFile, states: dict[FileKey, State] | None = None) -> list[ScannedFile]:
+    named = to_open({wanted(file).key: wanted(file) for file in scanned}, files_of(states))
     return [candidate.file for candidate in named]
 
 
@@ -73,17 +71,13 @@ def test_a_file_that_waits_for_its_turn_is_not_planned_again() -> None:
     assert opened(A, B, states={wanted(A).key: Waiting(wanted(A), None)}) == [B]
 
 
-def test_a_blocked_file_waits() -> None:
-    assert opened(A, B, blocked=(wanted(A).key,)) == [B]
-
-
 def test_a_file_that_is_read_is_not_opened_and_its_new_path_is_noticed(open_harvester: OpenHarvester) -> None:
     harvester = open_harvester(b"x")
     running: dict[FileKey, State] = {harvester.key: harvester}
     here = Candidate.from_scan(SOURCE, ScannedFile(harvester.state.path, harvester.key[1:], 1, 1.0))
     elsewhere = Candidate.from_scan(SOURCE, ScannedFile("/logs/app.log.1", harvester.key[1:], 1, 1.0))
     files = files_of(running)
-    assert to_open({here.key: here, wanted(A).key: wanted(A)}, files, ()) == [wanted(A)]
+    assert to_open({here.key: here, wanted(A).key: wanted(A)}, files) == [wanted(A)]
     assert find_moved({here.key: here}, files) == ([], [])
     assert find_moved({elsewhere.key: elsewhere}, files) == ([(harvester, elsewhere.file)], [])
     assert find_moved({}, files) == ([], [harvester])

@@ -26,7 +26,6 @@ from log_shipper.shipper.inputs.files.identity.content import Plain
 from log_shipper.shipper.inputs.files.identity.opened_file import opened_plain
 from log_shipper.shipper.inputs.files.reading.harvester import Harvester
 from log_shipper.shipper.metrics import Metrics
-from log_shipper.shipper.options.model import DeleteConfig
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +39,6 @@ AFTER = ("compression", "close.reader.on_eof", "close.on_state_change.inactive")
 @dataclass(slots=True)
 class PendingDeletion:
     state: FileState
-    grace: float
     saved: SaveTicket | None = None
 
 
@@ -59,7 +57,7 @@ class Deletions:
         unlink: Callable[[str], None] = os.unlink,
         rename: Callable[[str, str], None] = os.rename,
     ) -> None:
-        self._rules: dict[str, DeleteConfig] = {}  # by input id
+        self._graces: dict[str, float] = {}  # grace periods (s) of the inputs that delete, by their id
         self.unlink, self.rename = unlink, rename
         self._is_read_by_all = is_read_by_all
         self._metrics = metrics
@@ -69,27 +67,28 @@ class Deletions:
         self._number = count()
 
     def update_rules(self, specs: Iterable[InputSpec]) -> None:
-        self._rules |= {spec.id: spec.config.delete for spec in specs}
+        for spec in specs:
+            self._graces.pop(spec.id, None)
+            if spec.config.delete.enabled:
+                self._graces[spec.id] = spec.config.delete.grace_period
 
     def keep(self, input_ids: Container[str]) -> None:
-        self._rules = {input_id: rules for input_id, rules in self._rules.items() if input_id in input_ids}
+        self._graces = {input_id: grace for input_id, grace in self._graces.items() if input_id in input_ids}
 
     def closed(self, harvester: Harvester, why: str) -> None:
         """Plan the deletion of a file that was closed. `why`: the option that closed it."""
-        delete = self._rules[harvester.source.input_id]
-        if why in AFTER and delete.enabled:
-            self.plan(harvester.state, delete.grace_period)
+        if why in AFTER and harvester.source.input_id in self._graces:
+            self.plan(harvester.state, self._graces[harvester.source.input_id])
 
     def plan(self, state: FileState, grace: float) -> None:
         """Plan the deletion of a file that was closed at its end. It is checked for new data when the deletion is
         due."""
-        self._put(PendingDeletion(state, grace), grace)
+        self._put(PendingDeletion(state), grace)
 
     def restore_names(self, states: Iterable[FileState]) -> None:
         """Restore the names of files that the agent was deleting when it was killed."""
-        deleting = {input_id for input_id, rule in self._rules.items() if rule.enabled}
         for state in states:  # there may be half a million
-            if state.input in deleting and state.ended is None and os.path.lexists(aside := _aside(state)):
+            if state.input in self._graces and state.ended is None and os.path.lexists(aside := _aside(state)):
                 _put_back(aside, state.path)
 
     def step(self, read_on: ReadOn) -> None:
@@ -103,8 +102,7 @@ class Deletions:
         return self._due[0][0] if self._due else float("inf")
 
     def _take_turn(self, deletion: PendingDeletion, read_on: ReadOn) -> None:
-        rules = self._rules.get(deletion.state.input)
-        if rules is None or not rules.enabled:
+        if deletion.state.input not in self._graces:
             return  # since a reload
         with opened_plain(deletion.state.path, os.O_NOFOLLOW) as file:
             # Our own renaming changes the time of change: it proves an unchanged file only at first.

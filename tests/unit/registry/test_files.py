@@ -18,6 +18,7 @@ from log_shipper.registry.load import DATABASE, LOG
 from log_shipper.registry.state import FileState
 from log_shipper.registry.store import INDEX, Store
 from tests.capabilities import without_capabilities
+from tests.descriptors import descriptors_before, open_descriptors
 
 ROOT = Path(__file__).parents[3]
 
@@ -159,6 +160,14 @@ def test_permissions_that_cannot_be_given_are_reported_and_the_file_is_used(
     (message,) = caplog.messages
     assert message.startswith(f"{file}: cannot set its permissions to 640 (registry.file_permissions): Operation")
     assert stat.S_IMODE(file.stat().st_mode) == 0o666
+
+
+def test_permissions_are_given_without_leaving_the_file_open(tmp_path: Path) -> None:
+    (tmp_path / "registry.db").touch()
+    before = descriptors_before()
+    DiskFiles(0o600).give_mode(tmp_path / "registry.db")
+    assert open_descriptors() <= before
+    assert modes(tmp_path) == {"registry.db": 0o600}
 
 
 HOLDER = """

@@ -646,4 +646,12 @@ FAILED_ONCE = [
         ],
         "excluded joined",
     ),
+    Program(
+        "the target of a link is rotated after the agent has shipped what came there before",
+        LINES | {"symlinks": True, "gzip": False},
+        [
+            *[("swap", 0), ("run", (0.05, 0.05, 0.05, 0.5)), ("rotate_target", 2, (4,)), ("settle",)],
+            *[("rotate_target", 1, (2,)), ("run", (0.1,))],
+        ],
+    ),
 ]

@@ -165,10 +165,11 @@ class Player:
         """Let the agent work until all has arrived that can arrive."""
         self._start()
         self._lab.destination.holding = False
-        for _ in range(MAX_STEPS):
+        for step in range(1, MAX_STEPS):
             self._lab.step(3)
             new = self._verdict.take()
             if not new and not self._verdict.coverage.missing():
+                self._disk.link_ends.agent_ran((3.0,) * step)
                 return
         raise Wrong(f"does not arrive: {self._verdict.coverage.missing()}")
 

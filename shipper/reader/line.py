@@ -36,7 +36,9 @@ class LineReader:
     """Splits at the terminator, which is removed. Bytes invalid in the encoding become U+FFFD, and a byte order mark at
     the start of the file is not part of the first line.
 
-    Of an oversized line only the first bytes are kept until its end; its raw length is counted in full.
+    Of an oversized line only the first bytes are kept until its end; its raw length is counted in full. NULs at the
+    start of a file belong to its first line, but not to the text: copytruncate leaves a hole there, as large as the old
+    file, if the writer does not append.
     """
 
     def __init__(self, file: RawFile, max_bytes: int, codec: Codec = UTF8, order: ByteOrder | None = None) -> None:
@@ -49,6 +51,9 @@ class LineReader:
         self._length = 0  # raw bytes of the pending line, whose end was not read yet
         self._head = b""  # its first bytes, up to the limit
         self._tail = b""  # its last bytes, perhaps the start of a terminator
+        # Bytes of a NUL that may be before the text; 0 if NULs end lines.
+        self._unit = 0 if codec.terminator.text == "\0" else len("\0".encode(codec.terminator.units or "ascii"))
+        self._nuls = 0  # raw bytes before the text of the first line
 
     pending_since: float | None = None
 
@@ -57,15 +62,39 @@ class LineReader:
         cut = self._file.pop_cut()
         if not data and not cut:  # a cut without data: the end of a gzip file may be known only after its last bytes
             return None
+        if self._file.offset - len(data) - self._length == self._nuls and self._length < self._unit:
+            data = self._without_nuls(data)
         messages = self._split(data)
         if cut:
             self._end_line(messages)
             messages.cut = True
+        if 0 < self._nuls == messages.start:
+            self._cover_nuls(messages)
         self._drop_mark(messages)
         return messages
 
     def finish(self) -> Messages | None:
         return None
+
+    def _without_nuls(self, data: bytes) -> bytes:
+        """Return the first data of the file, including half a character read before, without the NULs at its start."""
+        data = self._head + data
+        self._forget()
+        nuls = len(data) - len(data.lstrip(b"\0"))
+        nuls -= nuls % self._unit
+        self._nuls += nuls
+        return data[nuls:]
+
+    def _cover_nuls(self, messages: Messages) -> None:
+        """Let the first line begin with the file, or stay pending from there on. A cut ends one without text."""
+        messages.start = 0
+        if messages.texts:
+            messages.offsets[0] = 0
+            messages.lengths[0] += self._nuls
+        elif messages.cut:
+            self._nuls = -1
+        else:
+            messages.end = 0
 
     def _drop_mark(self, messages: Messages) -> None:
         """Remove a byte order mark, also that of a file in which a message continues after a rotation."""

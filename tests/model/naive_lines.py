@@ -100,6 +100,9 @@ def _line(
     long = dialect.kept and len(raw) > max_bytes * dialect.kept + 12
     if ending and terminator == "auto" and not long:
         raw = raw.removesuffix("\r".encode(dialect.codec))
+    if not start and terminator != "null_terminator":
+        nuls = len(raw) - len(raw.lstrip(b"\0"))
+        raw = raw[nuls - nuls % dialect.unit :]
     halved = start % dialect.unit
     text = "\ufffd" * halved + raw[halved:].decode(dialect.codec, "replace")
     if long:

@@ -40,6 +40,8 @@ def _lines(piece: bytes, start: int, max_bytes: int, *, complete: bool) -> list[
     for raw in re.findall(rb"[^\n]*\n|[^\n]+", piece):
         if raw.endswith(b"\n") or complete:
             kept = raw.removesuffix(b"\n")
+            if not start:
+                kept = kept.lstrip(b"\0")
             if len(kept) > max_bytes + 12:
                 kept = kept[: max_bytes + 12]
             elif raw.endswith(b"\n"):

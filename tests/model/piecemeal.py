@@ -19,6 +19,12 @@ def drain(reader: Reader) -> list[Messages]:
     return list(iter(reader.next, None))
 
 
+def under_a_hole(content: bytes) -> bytes:
+    """Return the content, one in ten with NULs before them."""
+    dice = random.Random(content)  # its own, so that the seeds of other contents stay what they are
+    return bytes(dice.randrange(1, 50)) + content if dice.random() < 0.1 else content
+
+
 class GrowingFile:
     """A file that is written piece by piece, and read after each; `size` draws how much is written next.
 

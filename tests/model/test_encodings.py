@@ -11,7 +11,7 @@ from log_shipper.shipper.reader.base import MappedReader, Reader
 from log_shipper.shipper.reader.limit import limit
 from tests.model.naive_lines import DIALECTS, TERMINATORS, Dialect, read_naively
 from tests.model.naive_reader import Message, as_messages
-from tests.model.piecemeal import random_sizes
+from tests.model.piecemeal import random_sizes, under_a_hole
 from tests.model.seeds import for_each_seed
 from tests.short_reads import LogOnDisk
 
@@ -38,7 +38,7 @@ def random_content(dice: random.Random, dialect: Dialect, terminator: LineTermin
             pieces.append(dice.choice(DAMAGE))
         ending = dice.choice(["", TERMINATORS[terminator], TERMINATORS[terminator], "\n", "\r\n"])
         pieces.append((dice.choice(TEXTS) + ending).encode(codec, "ignore"))
-    return b"".join(pieces)
+    return under_a_hole(b"".join(pieces)) if dialect.codec else b"".join(pieces)
 
 
 def with_order(dialect: Dialect, content: bytes) -> Dialect:

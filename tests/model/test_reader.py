@@ -10,7 +10,7 @@ from log_shipper.shipper.reader import chain
 from tests.builders import input_config, multiline
 from tests.fakes import ManualClock
 from tests.model.naive_reader import Message, as_messages, read_naively
-from tests.model.piecemeal import GrowingFile, drain, random_sizes
+from tests.model.piecemeal import GrowingFile, drain, random_sizes, under_a_hole
 from tests.model.seeds import for_each_seed
 from tests.short_reads import LogOnDisk
 
@@ -40,7 +40,7 @@ SIZES = (1, 3, 20, 1000)
 
 def random_content(dice: random.Random) -> bytes:
     pieces = [dice.choice(PIECES) + dice.choice([b"", b"\n", b"\n", b"\r\n"]) for _ in range(dice.randrange(60))]
-    return b"".join(pieces)
+    return under_a_hole(b"".join(pieces))
 
 
 def random_config(dice: random.Random) -> tuple[InputConfig, int]:

@@ -22,7 +22,7 @@ from log_shipper.shipper.reader.base import ParserConfig, Reader
 from tests.builders import input_config, source
 from tests.fakes import ManualClock
 from tests.model.naive_lines import DIALECTS, TERMINATORS, Dialect
-from tests.model.piecemeal import GrowingFile, drain, random_sizes
+from tests.model.piecemeal import GrowingFile, drain, random_sizes, under_a_hole
 from tests.model.seeds import for_each_seed
 from tests.model.test_encodings import DAMAGE
 from tests.model.test_parsers import LINES, Row, rows
@@ -127,7 +127,7 @@ def random_content(dice: random.Random, dialect: Dialect, end: str, known: list[
         content += (dice.choice(texts) + ending).encode(dialect.codec, "ignore")
         if dice.random() < damage:
             content += dice.choice([*DAMAGE, dice.randbytes(5), codecs.BOM_UTF16_BE])
-    return content
+    return under_a_hole(content)
 
 
 def read_growing(dice: random.Random, case: Case, log: LogOnDisk, metrics: Metrics) -> tuple[list[Messages], list[int]]:

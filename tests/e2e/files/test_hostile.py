@@ -54,7 +54,7 @@ class Hostile:
 
 CASES = {
     "a line without end": Hostile(b"", b"x", b"\nnext\n", "xxx"),
-    "one of NULs": Hostile(b"", b"\0", b"\nnext\n", "\0\0\0"),
+    "one of NULs": Hostile(b"x", b"\0", b"\nnext\n", "x\0\0\0"),
     "parts of a container's line without end": Hostile(
         b"",
         CRI % (1, b"P") + b"x" * 16384 + b"\n",

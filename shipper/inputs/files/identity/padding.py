@@ -4,7 +4,7 @@ fill it.
 log4j2's MemoryMappedFileAppender maps a region longer than its content; others allocate before they write. The data of
 such a writer become visible byte by byte, in any order: a NUL with content after it may belong to a half-written line.
 So it is read again a moment later. A NUL that is still there then is content: the hole that copytruncate leaves under a
-writer that does not append.
+writer that does not append, of which line.py takes no text.
 """
 
 import errno

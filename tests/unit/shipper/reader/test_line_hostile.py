@@ -52,7 +52,7 @@ class Endless:
     ("encoding", "terminator", "pattern", "last", "text"),
     [
         ("utf-8", "auto", b"x", b"\n", "xxxx"),
-        ("utf-8", "auto", b"\0", b"\n", "\0\0\0\0"),
+        ("utf-8", "auto", b"\0", b"\n", ""),
         ("utf-8", "auto", b"\xff", b"\n", "\ufffd"),
         ("utf-8", "line_separator", b"\xe2\x80", b"\xe2\x80\xa8", "\ufffd"),
         ("utf-8", "carriage_return_line_feed", b"\r", b"\r\n", "\r\r\r\r"),

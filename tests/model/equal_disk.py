@@ -66,6 +66,8 @@ class EqualDisk(LinkedDisk):
             restored.altered = content != life.content
         else:
             self._predecessors[restored] = life
+            if restored is not None:
+                restored.restores = life
         os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
 
     def rewrite(self, name: str, generation: int, how: str, kinds: tuple[int, ...]) -> None:

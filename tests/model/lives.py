@@ -34,6 +34,7 @@ class Life:
     twin: "Life | None" = None
     follows: "Life | None" = None  # the life that was written before this one at the same path
     replaces: "Life | None" = None  # a rotated file that was deleted and made again, alike: no name or time shows that
+    restores: "Life | None" = None  # a deleted file, of which it got the time and the first lines
     renamed: bool = False  # to a name that is not derived from the old one
     missed: bool = False  # left the row of its log, or the paths, before anything of it was handed to the output
     altered: bool = False  # put back with its time and size, but not as it was

@@ -7,7 +7,7 @@ ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "ARCHITECTURE.md").read_text()
 PACKAGES = ("config", "registry", "runtime", "shipper", "spark_sink")
 PLACE = re.compile(rf"`((?:{'|'.join([*PACKAGES, 'deploy', 'demo', 'bench', 'tests'])})(?:/[\w.]+)*)`")
-STATION = re.compile(r"^\| (\d+) \| `(\w+)` \| .* \| (.*)\|$", re.MULTILINE)
+STATION = re.compile(r"^\| (\d+) \| `(\w+)\.(\w+)` \| .* \| (.*)\|$", re.MULTILINE)
 MAX_LINES, MAX_COLUMNS = 150, 120
 
 
@@ -33,9 +33,14 @@ def test_every_package_has_a_line() -> None:
 
 
 def test_a_batch_passes_eighteen_stations_of_the_code() -> None:
-    source = "\n".join(path.read_text() for name in PACKAGES for path in (ROOT / name).rglob("*.py"))
-    defined = set(re.findall(r"^(?:class|def) (\w+)", source, re.MULTILINE))
+    defined = {
+        (path.stem, name)
+        for package in PACKAGES
+        for path in (ROOT / package).rglob("*.py")
+        for name in re.findall(r"^(?:class|def) (\w+)", path.read_text(), re.MULTILINE)
+    }
     stations = STATION.findall(TEXT)
-    assert [number for number, _, _ in stations] == [str(number) for number in range(1, 19)]
-    named = {name for _, station, helpers in stations for name in (station, *re.findall(r"`(\w+)`", helpers))}
-    assert named - defined == set()
+    assert [number for number, *_ in stations] == [str(number) for number in range(1, 19)]
+    assert {(module, name) for _, module, name, _ in stations} - defined == set()
+    helpers = {name for *_, text in stations for name in re.findall(r"`(\w+)`", text)}
+    assert helpers - {name for _, name in defined} == set()

@@ -100,7 +100,7 @@ class Crawler:
         self._last_reading = LastReading(self.open_files, self._reading, clock)
         self._cleaning = Cleaning(self._entries, registrar, clock, specs)
         self._due = 0.0
-        look = partial(look_at_waiting, self._reading.may_release, files.count_cut, self.read_failed)
+        look = partial(look_at_waiting, self._reading.may_release, files.count_trimmed, self.read_failed)
         self._sizes = WaitingSizes(clock, look)
 
     @property

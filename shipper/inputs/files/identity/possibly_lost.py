@@ -15,7 +15,10 @@ NO_FILE = (
     "no longer exists under the paths: its unread data is lost if it was deleted; if it was moved, add its new path "
     "to the paths"
 )
-NO_INPUT = "no longer belongs to an input: its unread data is shipped if an input includes it again within a day"
+NO_INPUT = (
+    "no longer belongs to an input: its unread data is shipped if an input with the same id, or with take_over, "
+    "includes it again"
+)
 REWRITTEN = "was truncated or rewritten: its new content is read as a new file"
 NOT_IN_COPY = "was truncated, and its copy was rewritten before it was read"
 INODE_USED_AGAIN = "no longer exists, and its inode is reused by another file"

@@ -175,7 +175,7 @@ class Closer:
             open_for=now - harvester.opened_at,
             at_end=harvester.at_end,
             is_over=harvester.over,
-            is_ending=harvester.at_end and deadline is not None,
+            awaits_timeout=harvester.at_end and deadline is not None,
             is_settled=harvester.settled,
             is_finished=harvester.finished,
             is_complete=harvester.is_complete,

@@ -208,7 +208,7 @@ class Files:
         return forgotten
 
     def unread(self, input_ids: Container[str], candidates: Mapping[FileKey, Candidate]) -> Iterator[str]:
-        """Yield the ids of these inputs that have a file with unread data or batches in flight."""
+        """Yield the ids of these inputs that have a file with unread data, and of all that have batches in flight."""
         for harvester in self.running.values():
             input_id = harvester.source.input_id
             if input_id in input_ids and not _is_at_end(harvester):

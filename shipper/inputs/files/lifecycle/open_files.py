@@ -180,9 +180,9 @@ class OpenFiles:
         else:
             self._padded.pop(harvester, None)
         if harvester.size > harvester.read_to and not (harvester.policy.once or harvester.content.compressed):
-            self.count_cut(harvester)
+            self.count_trimmed(harvester)
 
-    def count_cut(self, harvester: Harvester) -> None:
+    def count_trimmed(self, harvester: Harvester) -> None:
         """Count and log unread data that a truncation removed from a file that is read on. Raises OSError."""
         size = max(harvester.status().st_size - harvester.padding, harvester.read_to)
         lost, harvester.size = harvester.size - size, min(harvester.size, size)

@@ -26,9 +26,10 @@ it are in flight is Draining first. What is done in capitals is an `Effect`.
 | Suspected | it differs, grows, is deleted; after 5 s            | opened    | it is new                              |
 | Reading   | the proof fails: the entry is not its own           | opened    | IDENTIFY it again, PUT_BACK the entry  |
 | Reading   | it was empty, and proves to be compressed           | opened    | IDENTIFY it again                      |
-| Reading   | it is shorter, or has other bytes than were read    | none      | END truncated, COUNT, SCAN; its last   |
+| Reading   | it is shorter than was read, or has other bytes     | none      | END truncated, COUNT, SCAN; its last   |
 |           |                                                     |           | message is sent, unless a copy has     |
 |           |                                                     |           | more of it                             |
+| Reading   | it is shorter, and has all that was read            | Reading   | what it lost is counted (open_files.py)|
 | Reading   | its compressed data are damaged                     | Closed    | REPORT                                 |
 | Reading   | it cannot be read: an error of the system           | none      | REPORT                                 |
 | Reading   | a scan finds it at another path, or at none         | Reading   | its path is noted. What then comes to  |
@@ -46,15 +47,17 @@ it are in flight is Draining first. What is done in capitals is an `Effect`.
 |           | just left the paths                                 |           | later opening would find               |
 |           | the same, and no path leads to it                   | none      | END removed, COUNT_LINE                |
 | Reading   | no path leads to it, and its time or budget is over | none      | END removed, COUNT what was not read   |
-| Reading   | a reload changes its input, or removes it           | none      | it is read on from there by the next   |
-|           |                                                     |           | one                                    |
+| Reading   | a reload changes its input, or removes it           | none      | the input that has its entry reads on, |
+|           |                                                     |           | if any (inheritance.py). Without a     |
+|           |                                                     |           | name it stays Reading (input_swap.py)  |
 | Reading   | the agent stops                                     | none      | KEEP; if no path leads to it END,      |
 |           |                                                     |           | COUNT                                  |
 | Draining  | its last batch is acknowledged                      | as it was | KEEP; PUT_BACK if it is not proven;    |
 |           |                                                     | left      | if it has ended OFFER, to its copies   |
 
-`to_open` and `find_moved` decide the rows of a scan, for crawler.py, and `next_state` the others, for starting.py,
-closing.py and open_files.py. They are pure: the caller performs the effects. Which entry is a file's own is another
+`to_open` and `find_moved` decide the rows of a scan, for crawler.py, and `next_state` the others: for starting.py and
+closing.py, for crawler.py (truncated, damaged, unreadable), and where a module is named. They are pure: the caller
+performs the effects. Which entry is a file's own is another
 table (relation.py).
 """
 
@@ -132,17 +135,17 @@ class Failed:
 @dataclass(slots=True)
 class FileObservation:
     """A file that is read, at one moment. `idle_for` and `open_for`: seconds since its last read with data, and since
-    it was opened. `is_over`: it is at its end, with nothing pending and nothing in flight; `is_ending`: its pending
-    message will be ended by time; `is_read_on`: another file's message continues in it. `moved_for`: seconds since it
-    left the inputs' paths, unless it was deleted. `wanted`: another file waits for its place. `has_grown`: it may have
-    other bytes than were read; `has_rest`: it has more."""
+    it was opened. `is_over`: it is at its end, with nothing pending and nothing in flight; `awaits_timeout`: its
+    pending message will be ended by time; `is_read_on`: another file's message continues in it. `moved_for`: seconds
+    since it left the inputs' paths, unless it was deleted. `wanted`: another file waits for its place. `has_grown`: it
+    may have other bytes than were read; `has_rest`: it has more."""
 
     rules: CloseConfig
     idle_for: float
     open_for: float
     at_end: bool
     is_over: bool
-    is_ending: bool
+    awaits_timeout: bool
     is_settled: bool
     is_finished: bool
     is_complete: bool
@@ -271,7 +274,7 @@ def _option(seen: FileObservation) -> str | None:
         return None
     if seen.is_finished and seen.is_settled:
         return "--once"
-    if seen.is_settled and is_over_time(rules, seen.open_for) and not seen.is_ending:
+    if seen.is_settled and is_over_time(rules, seen.open_for) and not seen.awaits_timeout:
         return AFTER_INTERVAL
     if not seen.is_over:
         return None

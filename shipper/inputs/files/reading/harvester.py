@@ -215,7 +215,8 @@ class Harvester(FileOnDisk):
         return self._batch(messages)
 
     def end_message(self) -> Batch | None:
-        """End the pending message by time. The cut must be saved (it is in `state`) before the batch is queued."""
+        """End the pending message by time. The cut must be saved (it is in `state`) before the batch is queued, unless
+        the file was truncated: then it cannot be read again."""
         messages = self._file_reader.reader.finish()
         if messages is None:
             return None

@@ -7,7 +7,8 @@ the message is joined again.
 
 A scan notes files that were renamed or left the paths (crawler.py), `on_new_files` links them to the new ones
 (starting.py), `continue_or_release` continues at the end of a file (batch_reader.py), where continued_file.py joins the
-message. Without a successor, batch_reader.py ends it at the harvester's `message_deadline`.
+message. If none appears, or it stays empty or does not end the message, batch_reader.py ends that at the harvester's
+`message_deadline`.
 """
 
 import os

@@ -30,12 +30,13 @@ def look_at_size(harvester: Harvester) -> None:
 
 def look_at_waiting(
     may_release: Callable[[Harvester], bool],
-    count_cut: Callable[[Harvester], None],
+    count_trimmed: Callable[[Harvester], None],
     rewritten: Callable[[Harvester, Truncated], object],
     harvester: Harvester,
 ) -> None:
-    """Record the size of a file that waits; `count_cut` counts what a truncation has removed from its end. A file with
-    other content is ended by `rewritten`: this content may be replaced, too, before it is read. Raises nothing."""
+    """Record the size of a file that waits; `count_trimmed` counts what a truncation has removed from its end. A file
+    with other content is ended by `rewritten`: this content may be replaced, too, before it is read. Raises
+    nothing."""
     if not _may_change(harvester):
         return
     look_at_size(harvester)
@@ -43,7 +44,7 @@ def look_at_waiting(
         size = harvester.status().st_size
         if harvester.is_as_read:
             if harvester.read_to <= size < harvester.size:
-                count_cut(harvester)
+                count_trimmed(harvester)
         elif _is_sent(harvester) and may_release(harvester):
             rewritten(harvester, Truncated(size))
 

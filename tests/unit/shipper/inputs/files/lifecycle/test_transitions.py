@@ -133,7 +133,7 @@ AT_END = FileObservation(
     open_for=100.0,
     at_end=True,
     is_over=True,
-    is_ending=False,
+    awaits_timeout=False,
     is_settled=True,
     is_finished=False,
     is_complete=False,
@@ -144,7 +144,7 @@ AT_END = FileObservation(
 )
 UNREAD = {"is_over": False, "at_end": False}
 IN_FLIGHT = {"is_over": False, "is_settled": False}
-UNENDED = {"is_over": False, "is_ending": True}  # a message that the timeout will end
+UNENDED = {"is_over": False, "awaits_timeout": True}  # a message that the timeout will end
 MOVED = {"has_left_path": True}
 DELETED = {"has_left_path": True, "is_removed": True}
 REMOVED_OPTION = "close.on_state_change.removed"

@@ -13,6 +13,7 @@ from log_shipper.shipper.inputs.files.lifecycle.copy_detector import (
     MAX_SUSPECTS,
 )
 from log_shipper.shipper.options.model import FileIdentityConfig
+from tests.builders import multiline
 from tests.lab import CHECK_INTERVAL, CLOSE_INACTIVE, Lab
 
 AT_ONCE = 0.0005  # seconds in a step: nothing is due by time
@@ -292,3 +293,18 @@ def test_a_copy_that_was_begun_before_the_start_is_no_new_file(lab: Lab, packed:
     lab.append("app.log", "two\n")
     lab.scan()
     assert lab.messages == ["one", "two"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16le", "utf-16be"])
+def test_a_copy_is_known_whose_original_was_last_read_within_the_end_of_a_line(lab: Lab, encoding: str) -> None:
+    lab.parsers = (multiline(r"^\s"),)
+    lab.input |= {"encoding": encoding, "harvester_limit": 1}
+    text = "one\ntwo\n".encode(encoding.replace("16", "16-"))
+    lab.append("app.log", text[:-1])
+    lab.start()
+    lab.take_steps()
+    lab.append("app.log", text[-1:])
+    lab.take_steps()
+    lab.copytruncate("app.log", "app.log.1")
+    lab.scan(5)
+    assert sorted(lab.messages) == ["one", "two"]

@@ -58,6 +58,17 @@ def line(number: int) -> str:
     return "".join(f"{number}:{index:06} " for index in range(PART // 9))
 
 
+def test_holes_at_the_start_of_files_take_no_memory_and_are_not_ended(lab: SmallLab) -> None:
+    for number in range(FILES):
+        with (lab.logs / f"{number}.log").open("wb") as file:
+            file.seek(3 * MIB)
+            file.write(b"first\nsecond\n")
+    lab.start()
+    lab.wait_until(lambda: lab.messages.count("second") == FILES)
+    assert lab.messages.count("first") == FILES
+    assert lab.running.metrics.messages_cut_short == 0
+
+
 def test_the_largest_lines_without_an_end_become_messages_and_lose_nothing(
     lab: SmallLab, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -296,33 +296,6 @@ def test_a_name_by_its_bytes_waits_until_they_are_filled(lab: UserLab, appender:
     assert len(lab.file_ids) == 1
 
 
-def test_the_hole_under_a_writer_that_does_not_append_is_no_text(lab: UserLab) -> None:
-    with (lab.logs / "a.log").open("wb", buffering=0) as writer:
-        lab.keep(lab.logs / "a.log")
-        writer.write(b"one\n")
-        lab.start()
-        lab.until_messages("one")
-        lab.truncate("a.log")
-        lab.pass_time(CHECK_INTERVAL)
-        writer.write(b"two\nthree\n")
-        lab.wait_until(lambda: len(lab.messages) == 3, seconds=CHECK_INTERVAL)
-    assert lab.messages == ["one", "two", "three"]
-
-
-def test_the_first_line_after_a_hole_larger_than_a_message_comes_whole(lab: UserLab) -> None:
-    lab.options = {"message_max_bytes": 100}
-    with (lab.logs / "a.log").open("wb", buffering=0) as writer:
-        lab.keep(lab.logs / "a.log")
-        writer.seek(1_000_000)
-        writer.write(b"one\ntwo\n")
-    lab.start()
-    lab.wait_until(lambda: len(lab.messages) == 2, seconds=0.0005)
-    assert [(event.message, event.offset, event.length) for event in lab.arrived] == [
-        ("one", 0, 1_000_004),
-        ("two", 1_000_004, 4),
-    ]
-
-
 def test_where_nuls_end_lines_none_waits(lab: UserLab) -> None:
     lab.options = {"line_terminator": "null_terminator"}
     lab.append("a.log", b"one\0two\0")

@@ -195,9 +195,10 @@ def test_lines_that_only_a_copy_had_are_counted_if_it_is_overwritten_by_the_next
     assert lab.messages[-1] == "four"
 
 
-def test_so_is_a_pending_message_that_only_a_copy_had(lab: Lab) -> None:
+@pytest.mark.parametrize("shipped", [["one"], []])
+def test_so_is_a_pending_message_that_only_a_copy_had(lab: Lab, shipped: list[str]) -> None:
     lab.parsers = (multiline(r"^\s"),)
-    lab.ship("app.log", "one")
+    lab.ship("app.log", *shipped)
     lab.append("app.log", "two\n more\n")
     lab.take_steps()
     lab.copytruncate("app.log", "app.log.1")
@@ -276,3 +277,14 @@ def test_so_is_a_file_that_waits_behind_a_link_which_leads_nowhere_for_a_while(l
     lab.scan(3)
     lab.remove("b.log")
     assert count_lost(lab) == len(SECOND)
+
+
+def test_what_a_file_got_after_it_was_rewritten_just_before_a_stop_is_not_counted(lab: Lab) -> None:
+    lab.ship("app.log", "one", "two")
+    lab.scan(2)
+    lab.truncate("app.log")
+    lab.append("app.log", "longer than before\n")
+    lab.stop()
+    lab.start()
+    assert count_lost(lab) == 0
+    assert lab.messages == ["one", "two", "longer than before"]

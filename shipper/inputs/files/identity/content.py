@@ -98,18 +98,18 @@ class PlainFile(LogFile):
             self._trail.add(data)
             if self._head[0] < HEAD_SIZE:
                 self._head = fingerprint(self.fd, min(self.offset, HEAD_SIZE))
-            if data.endswith(b"\n"):
+            if data.endswith(b"\n") and not self.offset % max(self.unit, 1):
                 self.line_end = self.offset, self._tail
-            elif whole := self._last_line_end(data, offset):
+            elif whole := self._last_line_end(data, offset, tail):
                 self.line_end = offset + whole, (tail + data[max(whole - TAIL_SIZE, 0) : whole])[-TAIL_SIZE:]
         self._paused = not data
         return data
 
-    def _last_line_end(self, data: bytes, offset: int) -> int:
-        """Return how many of these bytes, at `offset`, come up to the end of their last line; 0 if there is none. In
-        UTF-16 the byte that ends a line may be the first of its character."""
+    def _last_line_end(self, data: bytes, offset: int, tail: bytes) -> int:
+        """Return how many of these bytes, at `offset` and after `tail`, come up to the end of their last line; 0 if
+        there is none. In UTF-16 the byte that ends a line may be the first of its character."""
         end = data.rfind(b"\n") + 1
-        if end and self.unit > 1:
+        if self.unit > 1 and (end or tail.endswith(b"\n")):
             end += -(offset + end) % self.unit
         return end if end <= len(data) else 0
 
@@ -134,6 +134,11 @@ class PlainFile(LogFile):
     def padding(self) -> int:
         """The number of NULs at the end of the file; 0 if its end was not reached."""
         return max(self._padding.end - self.offset, 0)
+
+    @property
+    def leading_nuls(self) -> int:
+        """The number of NULs at the start of the file, if a read has met no other bytes. They belong to no text."""
+        return self._padding.leading
 
     @property
     def has_filled_padding(self) -> bool:

@@ -90,12 +90,13 @@ def is_filled_to(fd: int, size: int, unit: int) -> bool:
 class Padding:
     """The padding of an open file, found in the blocks read from it. `busy`: the scan continues soon."""
 
-    __slots__ = ("_content_to", "_doubtful", "_now", "_scanned_at", "_scanned_to", "_unit", "busy", "end")
+    __slots__ = ("_content_to", "_doubtful", "_now", "_scanned_at", "_scanned_to", "_unit", "busy", "end", "leading")
 
     def __init__(self, unit: int, now: Callable[[], float] = time.monotonic) -> None:
         """Take `unit` as in end_of_content; 0: NULs are content, because they end lines."""
         self.busy = False
         self.end = 0  # the file's size if only NULs follow what was read; else 0
+        self.leading = 0  # bytes of a hole with which the file begins, if it is larger than a read
         self._unit = unit
         self._now = now
         self._content_to = 0  # everything before it is content, including NULs
@@ -126,6 +127,8 @@ class Padding:
             self.busy = True
             return nul
         self._content_to = content_to
+        if not start and end == whole and not nul:
+            self.leading = content_to
         return end
 
     def _is_settled(self, place: int) -> bool:

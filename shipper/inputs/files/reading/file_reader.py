@@ -203,6 +203,11 @@ class FileReader:
         """The number of NULs at the end of the file that are padding; 0 until its end was reached."""
         return self.own.padding if isinstance(self.own, PlainFile) else 0
 
+    @property
+    def leading_nuls(self) -> int:
+        """The number of NULs with which the file begins, if they fill a read (PlainFile)."""
+        return self.own.leading_nuls if isinstance(self.own, PlainFile) else 0
+
     def has_changed(self, status: os.stat_result) -> bool:
         """Return True if the file may have other bytes than those read. Raises OSError."""
         own = self.own

@@ -134,7 +134,8 @@ class Harvester(FileOnDisk):
         """The approximate memory of the unfinished line and the pending message in bytes, also after the next read."""
         if not self.is_proven or self._file_reader.is_cut_short:
             return 0
-        return min(self._file_reader.file.offset - self.offset, self.policy.max_kept_bytes)
+        text_at = max(self.offset, self._file_reader.leading_nuls)
+        return min(max(self._file_reader.file.offset - text_at, 0), self.policy.max_kept_bytes)
 
     @property
     def padding(self) -> int:
@@ -258,7 +259,9 @@ class Harvester(FileOnDisk):
         if self.content.compressed:  # a later start does not open a file of this size again
             seen = {"compressed": status.st_size} if self.is_complete and self.settled else {}
         else:  # if it is deleted before it is read further, this much is lost
-            seen = {"size_seen": size_at_least(self.content, max(self.state.size_seen, self.size, self.read_to))}
+            known = max(self.state.size_seen, self.size, self.read_to)
+            size = size_at_least(self.content, known)
+            seen = {"size_seen": size if size > known and self.is_as_read else known}
         self.update(**seen, changed=self._file_reader.changed(status), modified=self._modified(status))
 
     def end(self, ended: Callable[[FileState], FileState], status: os.stat_result | None) -> None:

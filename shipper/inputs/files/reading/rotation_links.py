@@ -28,6 +28,8 @@ from log_shipper.shipper.inputs.files.reading.schedule import Turn
 from log_shipper.shipper.inputs.files.reading.sighting import PathState
 from log_shipper.shipper.inputs.files.reading.succession import is_known_to_be_older, successors, was_written_before
 
+HOLE = 4  # NULs with which no text begins
+
 
 class RotationLinks:
     """The links between files. Used by the reading thread only."""
@@ -192,10 +194,11 @@ class RotationLinks:
         return self.forget(harvester)
 
     def _has_content(self, harvester: Harvester | None) -> bool:
-        """Return True if there is content in the file or its successors. Raises OSError."""
+        """Return True if there is content in the file or its successors. A hole at the start of one is none: its writer
+        did not append, and it may be larger than a message. Raises OSError."""
         while harvester is not None and not os.fstat(harvester.fd).st_size:
             harvester = harvester.links.successor
-        return harvester is not None
+        return harvester is not None and os.pread(harvester.fd, HOLE, 0) != bytes(HOLE)
 
     def gave_batch(self, harvester: Harvester) -> Harvester | None:
         """Return the file that may be read now, because the message for which it waited was read to its end; mostly

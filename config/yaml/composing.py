@@ -25,6 +25,8 @@ MAX_DEPTH = 64
 MAX_VALUES = 250_000
 _STR = "tag:yaml.org,2002:str"
 _MERGE = "tag:yaml.org,2002:merge"
+_KINDS = ("str", "int", "float", "bool", "null", "timestamp", "map", "seq", "merge")
+_KNOWN_TAGS = frozenset((None, "!", *(f"tag:yaml.org,2002:{kind}" for kind in _KINDS)))
 # libyaml is 20 times as fast. Text that it rejects is parsed again by PyYAML itself, which accepts some of it
 # (`[ndjson:]`) and has clearer messages; without libyaml, PyYAML is the only loader.
 _LOADERS: tuple[Any, ...] = (*((yaml.CSafeLoader,) if yaml.__with_libyaml__ else ()), yaml.SafeLoader)
@@ -103,6 +105,7 @@ class Composer:
         self._count_values(event, 1)
         if type(event) is yaml.AliasEvent:
             return self._aliased(event, start or self._place(event), path, depth)
+        self._check_tag(event, path)
         if event.anchor is None:
             return self._unanchored(event, start, path, depth)
         return self._anchored(event, start, path, depth)
@@ -142,6 +145,13 @@ class Composer:
             self._deepest = depth
             if depth > MAX_DEPTH:
                 raise self._failure(_line(event), f"is nested deeper than the limit of {MAX_DEPTH} levels")
+
+    def _check_tag(self, event: Any, path: str) -> None:
+        if event.tag not in _KNOWN_TAGS:
+            # The tag is not shown: it may be an unquoted password.
+            self._problem(
+                self._place(event), path, "YAML tags (!name) are not supported; quote a string that begins with !"
+            )
 
     def _count_values(self, event: Any, values: int) -> None:
         self._budget.values -= values
@@ -192,6 +202,7 @@ class Composer:
     def _key(self, event: Any, path: str, depth: int) -> str | None:
         """Return the text of a key; None if it is not a name."""
         if type(event) is yaml.ScalarEvent and event.anchor is None:
+            self._check_tag(event, path)
             text: str = event.value
         else:
             node = self._node(event, None, path, depth + 1)

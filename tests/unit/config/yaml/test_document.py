@@ -116,6 +116,34 @@ def test_a_scalar_knows_its_kind_and_whether_it_was_quoted(written: str, kind: s
     assert (node.kind, node.plain) == (kind, plain)
 
 
+@pytest.mark.parametrize(
+    ("text", "line", "path"),
+    [
+        ("a: 1\nb: !vault abc\n", 2, "b"),
+        ("a: !ENV ${HOME}\n", 1, "a"),
+        ("a: !!binary aGVsbG8=\n", 1, "a"),
+        ("a:\n  - !x\n", 2, "a[0]"),
+        ("a: !x [1]\n", 1, "a"),
+        ("a: !x {b: 1}\n", 1, "a"),
+        ("a: {!x b: 1}\n", 1, "a"),
+        ("a: !!set {b}\n", 1, "a"),
+    ],
+)
+def test_a_tag_that_has_no_meaning_here_is_refused(text: str, line: int, path: str) -> None:
+    (problem,) = parsed(text)[1]
+    assert problem == f"a.yml:{line}: {path}: YAML tags (!name) are not supported; quote a string that begins with !"
+
+
+def test_a_password_that_is_taken_for_a_tag_is_not_shown() -> None:
+    (problem,) = parsed("password: !hunter2\n")[1]
+    assert "hunter2" not in problem
+
+
+def test_the_tags_of_plain_values_are_accepted() -> None:
+    text = "a: [! 1, !!str 1, !!int 1, !!float 1, !!bool true, !!null ~, !!timestamp 2026-01-01, !!map {}, !!seq []]\n"
+    assert parsed(text)[1] == []
+
+
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         read(tmp_path / "no.yml", [])

@@ -32,7 +32,9 @@ _KNOWN_TAGS = frozenset((None, "!", *(f"tag:yaml.org,2002:{kind}" for kind in _K
 _LOADERS: tuple[Any, ...] = (*((yaml.CSafeLoader,) if yaml.__with_libyaml__ else ()), yaml.SafeLoader)
 _FORBIDDEN: "re.Pattern[str]" = yaml.reader.Reader.NON_PRINTABLE
 _QUOTES = "quote strings that begin with *, & or !"
-_QUOTED = re.compile(r"'(?!<[a-z ]+>')(?:[^'\\]|\\.){3,}'")
+_QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'")
+_TOKEN = re.compile(r".{0,2}|<[a-z ]+>")  # what a message quotes of YAML itself
+_NO_START = re.compile("found character '(.)' that cannot start any token")
 _SURROGATE = re.compile("[\ud800-\udfff]")  # `"\\uD800"`: cannot be encoded
 
 
@@ -84,7 +86,7 @@ class Composer:
             return self._document(yaml.parse(text, Loader=last), path, depth)
         except yaml.MarkedYAMLError as error:
             line = error.problem_mark.line + 1 if error.problem_mark else 1
-            raise self._failure(line, _reason(error)) from error
+            raise self._failure(line, _reason(error, text)) from error
 
     def _document(self, events: Any, path: str, depth: int) -> Node | None:
         self._events, self._anchors, self._deepest = events, {}, 0
@@ -246,14 +248,22 @@ def _is_merge(event: Any) -> bool:
     return (event.value == "<<" and event.tag is None and event.implicit[0]) or event.tag == _MERGE
 
 
-def _reason(error: yaml.MarkedYAMLError) -> str:
+def _reason(error: yaml.MarkedYAMLError, text: str) -> str:
     if error.problem and r"'\t'" in error.problem:
         return "is not YAML: found a tab in the indentation; use spaces"
     if error.problem == "mapping values are not allowed here":
         return (
             f"is not YAML: {error.problem}: add a missing colon to the line above, or quote a string that contains ': '"
         )
+    if error.problem and error.problem.endswith("got '{'") and _follows_dollar(error.problem_mark, text):
+        return "is not YAML: '${' is not quoted; quote variables inside [ ] and { }, as in [\"${NAME}\"]"
     words = " ".join(part for part in (error.context, error.problem) if part)
+    if start := _NO_START.search(words):
+        return f"is not YAML: {words}; quote strings that begin with {start[1]}"
     # The quoted text may be an unquoted password that begins with * or !. A single character is none.
-    shown = _QUOTED.sub("'...'", words)
+    shown = _QUOTED.sub(lambda quoted: quoted[0] if _TOKEN.fullmatch(quoted[1]) else "'...'", words)
     return f"is not YAML: {shown}" + (f"; {_QUOTES}" if shown != words else "")
+
+
+def _follows_dollar(mark: Any, text: str) -> bool:
+    return text[max(mark.index - 1, 0) : mark.index] == "$"

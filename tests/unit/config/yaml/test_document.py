@@ -57,6 +57,30 @@ def test_broken_yaml_is_named_with_its_line() -> None:
     assert refused("a: 1\nb: [1\nc: 2\n").startswith("a.yml:3: is not YAML: while parsing a flow sequence expected ','")
 
 
+@pytest.mark.parametrize(
+    "value",
+    ["[${H}]", "[/var/${H}/x, b]", "{id: ${X:a}}", "{${H}: 1}", "[a, ${H:?set it}]", "\n  [\n ${H}", "[${H:[a]}]"],
+)
+def test_a_variable_without_quotes_in_brackets_is_named(value: str) -> None:
+    line = 1 + value.count("\n")
+    assert refused(f"a: {value}\n") == (
+        f"a.yml:{line}: is not YAML: '${{' is not quoted; quote variables inside [ ] and {{ }}, as in [\"${{NAME}}\"]"
+    )
+
+
+def test_what_yaml_expected_is_named() -> None:
+    assert refused("a: [{b: 1} {c: 2}]\n") == (
+        "a.yml:1: is not YAML: while parsing a flow sequence expected ',' or ']', but got '{'"
+    )
+
+
+@pytest.mark.parametrize("value", ["%{[a]}", "@a", "`a`"])
+def test_a_character_that_begins_no_string_is_to_be_quoted(value: str) -> None:
+    assert refused(f"a: {value}\n").endswith(
+        f"found character '{value[0]}' that cannot start any token; quote strings that begin with {value[0]}"
+    )
+
+
 def test_yaml_that_says_no_more_than_its_problem_is_named_so() -> None:
     assert refused("a: b: c\n") == (
         "a.yml:1: is not YAML: mapping values are not allowed here: "

@@ -1,5 +1,6 @@
 """Checks for several options. Each yields (path below the value, what would be right)."""
 
+import ipaddress
 import re
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
@@ -65,6 +66,27 @@ def file_mode(text: str) -> Iterator[Finding]:
 def addresses(hosts: tuple[str, ...]) -> Iterator[Finding]:
     yield from not_empty(hosts)
     for index, host in enumerate(hosts):
-        name, colon, port = host.rpartition(":")
-        if colon and (not name or not port.isascii() or not port.isdecimal() or not 0 < int(port) < 65536):
-            yield f"[{index}]", f"{host!r} must be host:port, with a port from 1 to 65535"
+        if fault := _address_fault(host):
+            yield f"[{index}]", f"{host!r} {fault}"
+
+
+def _address_fault(host: str) -> str:
+    scheme, separator, _ = host.partition("://")
+    if separator:
+        return f"must be host:port; remove {scheme}://, and set TLS in the section ssl"
+    if any(character.isspace() or character == "," for character in host):
+        return "must be one host:port, without blanks and commas"
+    name, colon, port = host.rpartition(":")
+    if _is_ipv6(host) or _is_ipv6(name):
+        return "is an IPv6 address without brackets; write it as in [::1]:9092"
+    if colon and (not name or not port.isascii() or not port.isdecimal() or not 0 < int(port) < 65536):
+        return "must be host:port, with a port from 1 to 65535"
+    return ""
+
+
+def _is_ipv6(text: str) -> bool:
+    try:
+        ipaddress.IPv6Address(text)
+    except ValueError:
+        return False
+    return True

@@ -60,6 +60,10 @@ def _value(inside: str, env: Mapping[str, str]) -> str:
     name, colon, default = inside.partition(":")
     if name in env:
         return env[name]
+    if name != name.strip():
+        raise ValueError(f"the name of variable {name!r} has blanks; remove them")
+    if not name and not colon:
+        raise ValueError("'${}' names no variable; write ${NAME}, or '$${' for a literal '${'")
     if default.startswith("?"):
         raise ValueError(f"variable {name} is not set: {default[1:]}")
     if not colon:

@@ -17,8 +17,8 @@ same everywhere.
 A size is a number of bytes or has a unit (`64KiB`, `10MiB`, `1MB`); a duration is a number of seconds or has units
 (`100ms`, `1m30s`, `24h`); a pattern is a regular expression in RE2 syntax, as in Filebeat. A list of one text, number,
 parser or processor may be written without the list. `${VAR}`, `${VAR:default}` and `${VAR:?message}` are replaced by
-variables of the environment, and `-E key=value` overrides an option. The options of the sink:
-[Sink options](sink-options.md).
+variables of the environment; a default begins right after the colon, so that of `${VAR:-x}` is `-x`. `-E key=value`
+overrides an option. The options of the sink: [Sink options](sink-options.md).
 
 `shipper schema > shipper.schema.json` writes a JSON schema for editors. One with the YAML language server (VS
 Code, Neovim, Emacs ...) completes options, shows what they mean and marks mistakes in a file that begins with

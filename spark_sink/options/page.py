@@ -13,9 +13,10 @@ All options of `sink.yml`, generated from the code (`python -m log_shipper.spark
 `a: {{b: 1}}` mean the same everywhere. A size is a number of bytes or has a unit (`64KiB`, `1GiB`, `1MB`); a duration
 is a number of seconds or has units (`100ms`, `1m30s`, `24h`), and where it may be long, days (`14d`); a time is ISO
 8601 (`2026-11-21T09:30:00Z`), in UTC unless it has a zone. A list of one item may be written without the list.
-`${{VAR}}`, `${{VAR:default}}` and `${{VAR:?message}}` are replaced by variables of the environment, and `-E
-key=value` overrides an option. `spark-sink test config -c sink.yml` checks a file, and `spark-sink export config -c
-sink.yml` prints the configuration in effect, with secrets masked. `spark-sink schema > sink.schema.json` writes a JSON
+`${{VAR}}`, `${{VAR:default}}` and `${{VAR:?message}}` are replaced by variables of the environment; a
+default begins right after the colon, so that of `${{VAR:-x}}` is `-x`. `-E key=value` overrides an option. `spark-sink
+test config -c sink.yml` checks a file, and `spark-sink export config -c sink.yml` prints the configuration in effect,
+with secrets masked. `spark-sink schema > sink.schema.json` writes a JSON
 schema for editors: one with the YAML language server completes options and marks mistakes in a file that begins with
 `# yaml-language-server: $schema=sink.schema.json`.
 

@@ -13,6 +13,8 @@ from log_shipper.config.yaml.variables import MAX_EXPANDED, MAX_NESTED, expand
         ("${NO:}", ""),
         ("${A:default}", "1"),
         ("${NO:${A}}", "1"),
+        ("${NO:-5}", "-5"),
+        ("${NO: a b }", " a b "),
         ("${NO:${NEITHER:deep}}", "deep"),
         ("${NO:http://h:1}", "http://h:1"),
         ("${A:?must be set}", "1"),
@@ -40,6 +42,17 @@ def test_an_empty_variable_is_set() -> None:
 def test_a_variable_that_is_not_set_is_refused_by_name() -> None:
     with pytest.raises(ValueError, match=r"^variable NO is not set; set a default with \$\{NO:value\}$"):
         expand("${NO}", {})
+
+
+def test_a_variable_without_a_name_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"^'\$\{\}' names no variable; write \$\{NAME\}, or '\$\$\{' for a literal"):
+        expand("a${}b", {"A": "1"})
+
+
+@pytest.mark.parametrize(("text", "name"), [("${ A }", " A "), ("${A :}", "A "), ("${ NO:x y}", " NO"), ("${ }", " ")])
+def test_blanks_around_a_name_are_refused(text: str, name: str) -> None:
+    with pytest.raises(ValueError, match=f"^the name of variable '{name}' has blanks; remove them$"):
+        expand(text, {"A": "1"})
 
 
 def test_a_required_variable_is_refused_with_its_message() -> None:

@@ -76,9 +76,11 @@ def _problem(file: Path, message: str) -> ConfigError:
 
 
 def check_permissions(file: Path) -> None:
-    """Raise ConfigError if group or others may write the file, or if it belongs to neither root nor this user."""
+    """Raise ConfigError if group or others may write the file, or if it belongs to neither root nor this user, or if it
+    is not a regular file: chmod would be wrong advice for /tmp."""
     try:
         status = file.stat()
+        _check(file, status)
     except OSError as error:
         raise ConfigError([Problem(str(file), 0, "", f"cannot be read: {error.strerror}")]) from error
     messages = permission_faults(file, stat.S_IMODE(status.st_mode), status.st_uid, os.geteuid())

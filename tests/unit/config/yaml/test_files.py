@@ -102,3 +102,10 @@ def test_a_file_that_is_not_there_has_no_permissions(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         check_permissions(tmp_path / "no.yml")
     assert str(caught.value) == f"{tmp_path}/no.yml: cannot be read: No such file or directory"
+
+
+def test_a_directory_that_others_may_write_is_no_file(tmp_path: Path) -> None:
+    tmp_path.chmod(0o1777)
+    with pytest.raises(ConfigError) as caught:
+        check_permissions(tmp_path)
+    assert str(caught.value) == f"{tmp_path}: cannot be read: it is a directory; use a regular file"

@@ -127,6 +127,11 @@ def group_names(pattern: str) -> dict[str, int]:
     return dict(_compiled(pattern)[0].groupindex)
 
 
+def count_groups(pattern: str) -> int:
+    """Return the number of groups of a pattern, without the whole match."""
+    return int(_compiled(pattern)[0].groups)
+
+
 def matcher(pattern: str) -> Callable[[str], Groups | None]:
     """Return a function for the groups of the first match in a text, by number, 0 being the whole match. It returns
     None if nothing matches; a group that took no part is None.

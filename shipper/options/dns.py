@@ -1,6 +1,7 @@
 """Options of DNS look-ups: name servers and cache times."""
 
 import ipaddress
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -29,8 +30,10 @@ def nameserver(text: str) -> Nameserver:
     if not colon or text.endswith("]"):
         host, port = text, ""
     host = host.removeprefix("[").removesuffix("]")
-    if not host or (":" in host and not _is_address(host)) or (colon and port and not port.isdecimal()):
-        raise ValueError(f"{text!r} is not a name server; write ADDRESS or ADDRESS:PORT")
+    is_address = _is_address(host)
+    is_name = ":" not in host and not re.fullmatch(r"[\d.]*|.*\s.*", host)
+    if not (is_address or is_name) or (port and not (port.isdecimal() and 0 < int(port) < 65536)):
+        raise ValueError(f"{text!r} is not a name server; write ADDRESS or ADDRESS:PORT, with a port from 1 to 65535")
     return Nameserver(host, int(port) if port else None)
 
 

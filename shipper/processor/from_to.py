@@ -1,9 +1,9 @@
 """The common part of copy_fields and rename."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from log_shipper.config.text.checks import not_blank
+from log_shipper.config.text.checks import Finding, not_blank
 from log_shipper.shipper.processor.events import Event
 from log_shipper.shipper.processor.field_by_field import FieldByField, Step, value_of
 from log_shipper.shipper.processor.fields import MISSING, Path, ProcessorError, path_of
@@ -15,6 +15,10 @@ Change = Callable[[Event, Path, Path, object], None]
 class FromToConfig:
     source: str = field(metadata={"key": "from", "check": not_blank, "doc": "The existing field."})
     to: str = field(metadata={"check": not_blank, "doc": "The new field."})
+
+    def remarks(self) -> Iterator[Finding]:
+        if self.source == self.to:
+            yield "to", "is the same field as 'from', so this never succeeds; choose another name"
 
 
 def from_to(

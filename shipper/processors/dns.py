@@ -50,7 +50,7 @@ class DnsConfig(ProcessorConfig):
         default=(),
         metadata={
             "doc": "Name servers in order of preference, as address or address:port; those of "
-            "/etc/resolv.conf when absent."
+            "/etc/resolv.conf when absent. The system looks up a name instead of an address."
         },
     )
     timeout: Duration = field(default=0.5, metadata={"doc": "How long to wait for each name server."})

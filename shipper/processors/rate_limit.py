@@ -1,10 +1,10 @@
 """`rate_limit`: limits the rate of events, with a token bucket per combination of field values."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from log_shipper.config.text.checks import parses
+from log_shipper.config.text.checks import Finding, parses
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.options.processors import ProcessorConfig
 from log_shipper.shipper.processor.base import Processor, ProcessorContext
@@ -60,6 +60,10 @@ class RateLimitConfig(ProcessorConfig):
         metadata={"doc": "Fields whose combination of values has its own limit; one limit for all events when absent."},
     )
     algorithm: AlgorithmConfig = field(default_factory=AlgorithmConfig)
+
+    def remarks(self) -> Iterator[Finding]:
+        if not self.when and not parse_rate(self.limit)[0]:
+            yield "limit", f"{self.limit} drops every event that reaches it; set a rate, or use drop_event with 'when'"
 
     def build(self, context: ProcessorContext) -> Processor:
         return RateLimit(self, context.clock)

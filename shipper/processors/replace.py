@@ -1,16 +1,19 @@
 """`replace`: replaces matches of a regular expression."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from log_shipper.config.text.checks import not_blank, not_empty
-from log_shipper.config.text.patterns import Pattern, finder, group_names
+from log_shipper.config.text.checks import Finding, not_blank, not_empty
+from log_shipper.config.text.patterns import Pattern, count_groups, finder, group_names
 from log_shipper.shipper.options.processors import FAIL_ON_ERROR, IGNORE_MISSING, ProcessorConfig
 from log_shipper.shipper.processor.base import ProcessorContext
 from log_shipper.shipper.processor.field_by_field import FieldByField, Step, on_text
 from log_shipper.shipper.processor.fields import path_of
+
+# $name or ${name}. Names are as long as possible: $1x is the group "1x", which does not exist.
+_GROUP = re.compile(r"\$(?:(\$)|([0-9A-Za-z_]+)|\{([0-9A-Za-z_]+)\})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,6 +21,17 @@ class ReplacementConfig:
     source: str = field(metadata={"key": "field", "check": not_blank, "doc": "The text field."})
     pattern: Pattern = field(metadata={"check": not_blank, "doc": "The regular expression; all matches are replaced."})
     replacement: str = field(metadata={"doc": "The replacement; $1 and $${name} refer to groups, $$ is $."})
+
+    def check(self) -> Iterator[Finding]:
+        names, count = group_names(self.pattern), count_groups(self.pattern)
+        for group in _GROUP.finditer(self.replacement):
+            name = group[2] or group[3] or "0"
+            if name not in names and not (name.isdecimal() and len(name) < 10 and int(name) <= count):
+                yield (
+                    "replacement",
+                    f"the pattern has no group {name!r}; "
+                    "write $${1}a for group 1 and the text 'a', and $$ for a dollar sign",
+                )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,10 +55,6 @@ class ReplaceConfig(ProcessorConfig):
 
         paths = [path_of(field.source) for field in self.fields]
         return FieldByField([one(field) for field in self.fields], paths, fail_on_error=self.fail_on_error)
-
-
-# $name or ${name}. Names are as long as possible: $1x is the group "1x", which does not exist.
-_GROUP = re.compile(r"\$(?:(\$)|([0-9A-Za-z_]+)|\{([0-9A-Za-z_]+)\})", re.ASCII)
 
 
 Span = tuple[int, int]

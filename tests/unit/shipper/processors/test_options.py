@@ -68,6 +68,11 @@ NOTED = """
     drop_fields: {fields: [log.file]} -> 1 -> keeps log.file.id
     drop_fields: {fields: [log.file.path, logs, log.offsets]} -> 0 -> none
     rename: {fields: [{from: a, to: b}, {from: log.length, to: c}]} -> 1 -> keeps log.length
+    rename: {fields: [{from: a, to: a}, {from: a, to: a.b}]} -> 1 -> never succeeds
+    copy_fields: {fields: [{from: a, to: b}, {from: a.b, to: a.b}]} -> 1 -> never succeeds
+    rate_limit: {limit: 0/h} -> 1 -> 0/h drops every event that reaches it
+    rate_limit: {limit: 0/s, when.has_fields: [a]} -> 0 -> none
+    rate_limit: {limit: 0.1/s} -> 0 -> none
     uppercase: {fields: [Log.Offset]} -> 1 -> keeps log.offset
     add_docker_metadata: {wait_for_metadata: true, wait_for_metadata_timeout: 1m} -> 2 -> starts without Docker
     add_docker_metadata: {tls: {certificate: x}} -> 1 -> it is named ssl
@@ -125,6 +130,12 @@ MISTAKES = """
     truncate_fields: {fields: [a], max_characters: -1} -> truncate_fields.max_characters -> must be at least 0
     urldecode: {fields: [{to: a}]} -> urldecode.fields[0].from -> missing
     drop_fields: {fields: ['/(x/']} -> drop_fields.fields[0] -> is not a regular expression
+    replace: {fields: [{field: a, pattern: b, replacement: $9}]}
+      -> replace.fields[0].replacement -> the pattern has no group '9'
+    replace: {fields: [{field: a, pattern: (b), replacement: $1a}]}
+      -> replace.fields[0].replacement -> the pattern has no group '1a'; write $${1}a
+    replace: {fields: [{field: a, pattern: (?P<x>b), replacement: '$0$1$x$$y$${x}$${z}'}]}
+      -> replace.fields[0].replacement -> the pattern has no group 'z'
     replace: {fields: [{field: a, pattern: '(x', replacement: ''}]}
       -> replace.fields[0].pattern -> is not a regular expression
     decode_base64_field: {} -> decode_base64_field.field -> missing

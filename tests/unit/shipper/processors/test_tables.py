@@ -117,9 +117,9 @@ CASES = [
         -> {l: ['', {}, 0]} -> {l: ['', {}, 0], z: 0}
     replace: {fields: [{field: a.b, pattern: '/usr/', replacement: /usr/local/}]}
         -> {a: {b: /usr/bin}} -> {a: {b: /usr/local/bin}}
-    replace: {fields: [{field: a, pattern: '(\w+)@(\w+)', replacement: '$2 $${1}x$1x$$'}]}
+    replace: {fields: [{field: a, pattern: '(\w+)@(\w+)', replacement: '$2 $${1}x$$'}]}
         -> {a: 'me@you, é@b'} -> {a: 'you mex$, é@b'}
-    replace: {fields: [{field: a, pattern: '(b)|(c)', replacement: '<$1$2$9$none>'}]} -> {a: abc} -> {a: a<b><c>}
+    replace: {fields: [{field: a, pattern: '(b)|(c)', replacement: '<$1$2>'}]} -> {a: abc} -> {a: a<b><c>}
     replace: {fields: [{field: a, pattern: '(?P<x>.)b', replacement: $x$x}]} -> {a: ébb} -> {a: ééb}
     replace: {fields: [{field: a, pattern: 'x*', replacement: '-'}]} -> {a: axb} -> {a: -a-b-}
     replace: {fields: [{field: a, pattern: 'b', replacement: ''}]} -> {a: abba} -> {a: aa}

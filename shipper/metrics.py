@@ -12,7 +12,7 @@ class Metrics:
     events_read: int = 0  # messages that came out of the reader chains
     events_acked: int = 0  # delivered and acknowledged by the output
     events_dead_lettered: int = 0  # rejected permanently, saved in dead_letter.ndjson
-    events_filtered: int = 0  # dropped on purpose, by include_lines, exclude_lines or a processor
+    events_filtered: int = 0  # dropped on purpose: by a processor, or by a reader before they count as read
     processor_failures: int = 0  # events that a parser or processor could not process; the reason is in error.message
     metadata_timeouts: int = 0  # events that waited for metadata of their container or machine as long as they may
     events_truncated: int = 0  # events whose message was cut to message_max_bytes

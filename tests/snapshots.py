@@ -30,6 +30,7 @@ WELL = Snapshot(
         harvesters_closed=2,
         files_truncated=1,
     ),
+    events_published=995,
     inputs=(InputFigures("app", "filestream", 1000, 50_000, 5000, 3, 1.5),),
     files=(FileLag("/var/log/app.log", "app", 5000, 1.5),),
     files_open=3,

@@ -147,9 +147,10 @@ def _libbeat(snapshot: Snapshot) -> Document:
                 "dropped": metrics.events_dead_lettered,
                 "failed": metrics.processor_failures,
                 "filtered": metrics.events_filtered,
-                "published": metrics.events_read - metrics.events_filtered,
+                "published": snapshot.events_published,
                 "retry": metrics.batches_retried,
-                "total": metrics.events_read,
+                # Not events_read: it lacks lines that readers drop, and has events that a processor may still drop.
+                "total": snapshot.events_published + metrics.events_filtered,
             },
             "queue": {"acked": metrics.events_acked, **_queue(snapshot)},
         },

@@ -67,7 +67,12 @@ MEASURES: tuple[Measure | Times, ...] = (
         "Rejected events saved as dead letters.",
         lambda m: m.events_dead_lettered,
     ),
-    _counter("events_filtered", "Events dropped by the configuration.", lambda m: m.events_filtered),
+    _counter(
+        "events_filtered",
+        "Events dropped by processors, and, before they count as read, by include_lines, exclude_lines and the parsers "
+        "include_message and container.",
+        lambda m: m.events_filtered,
+    ),
     _counter("events_truncated", "Events with a message truncated to message_max_bytes.", lambda m: m.events_truncated),
     _counter("events_split", "Events too large for one record, sent in parts.", lambda m: m.events_split),
     _counter(

@@ -51,6 +51,7 @@ def take_snapshot(
         time=clock.time(),
         monotonic=now,
         metrics=metrics,
+        events_published=app.pipeline.processing.published,
         inputs=_inputs(app, observation, lags),
         files=nlargest(MAX_FILES, lags, key=lambda lag: (lag.behind, lag.oldest or 0.0)),
         files_open=len(observation.running),

@@ -87,12 +87,13 @@ class DiskSpace:
 class Snapshot:
     """The agent. `time` is unix time, `monotonic` for differences. `files`: the 20 furthest behind; `behind`: bytes of
     all files; `oldest` as in FileLag, of all files. `silent`: seconds since the reading loop made progress. `reads`:
-    number of reads.
+    number of reads. `events_published`: events that the processors have finished and not dropped, since the start.
     """
 
     time: float
     monotonic: float
     metrics: Metrics
+    events_published: int
     inputs: Sequence[InputFigures]
     files: Sequence[FileLag]
     files_open: int

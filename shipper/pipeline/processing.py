@@ -49,6 +49,7 @@ class Processing:
     ) -> None:
         """`fit` replaces events that are too large for the output. `put` takes finished batches; the queue does if it
         is None."""
+        self.published = 0  # events of finished batches since the start
         self._queue = queue
         self._put_ready = put or queue.put
         self._fit = fit
@@ -193,6 +194,7 @@ class Processing:
     def _forward(self, batch: Batch) -> None:
         if batch.events or batch.size:
             self._weigh(batch)
+            self.published += batch.events
             self._fit(batch)
             self._put_ready(batch)
         else:

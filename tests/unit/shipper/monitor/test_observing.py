@@ -9,9 +9,13 @@ from log_shipper.shipper.kubernetes.access import ApiAccess
 from log_shipper.shipper.kubernetes.cluster import Cluster, Waking
 from log_shipper.shipper.kubernetes.objects import pod_of
 from log_shipper.shipper.kubernetes.watcher import ClusterWatcher, WatchScope
+from log_shipper.shipper.monitor.filebeat_stats import stats
 from log_shipper.shipper.monitor.observing import take_snapshot
 from log_shipper.shipper.monitor.snapshot import Snapshot
+from log_shipper.shipper.monitor.status import AgentIdentity
+from log_shipper.shipper.options.conditions import ConditionConfig
 from log_shipper.shipper.parsers.multiline import MultilineConfig
+from log_shipper.shipper.processors.drop_event import DropEventConfig
 from tests.kubernetes_api import pod
 from tests.lab import Lab
 
@@ -219,3 +223,14 @@ def test_an_agent_is_silent_that_neither_begins_a_step_nor_makes_progress_within
     assert snapshot(lab).silent == 0
     lab.clock.advance(7)
     assert snapshot(lab).silent == 7
+
+
+def test_lines_that_readers_drop_are_not_taken_off_the_published_events(lab: Lab) -> None:
+    error = ConditionConfig(contains={"message": "ERROR 1"})
+    lab.input = {"include_lines": ("ERROR",), "processors": (DropEventConfig(when=error),)}
+    lab.append("a.log", "INFO 1\nINFO 2\nINFO 3\nERROR 1\nERROR 2\n")
+    lab.start()
+    lab.calm_down()
+    figures = stats(AgentIdentity("web-1", "host-1", "4f1c", "0.3.0", 0.0), "e1", snapshot(lab))
+    events = figures["libbeat"]["pipeline"]["events"]
+    assert [events[name] for name in ("total", "filtered", "published")] == [5, 4, 1]

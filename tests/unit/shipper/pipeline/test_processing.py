@@ -84,6 +84,17 @@ def test_a_batch_of_which_nothing_is_left_is_resolved_and_takes_no_room() -> Non
     assert queue.empty
 
 
+def test_an_event_is_published_once_its_batch_is_finished_without_dropping_it() -> None:
+    processing = Processing(MemoryQueue(10, 10_000))
+    slow = Open(batch(["a", "b"]))
+    processing.put(waiting(["a", "b"], "f1", slow))
+    assert processing.published == 0
+    slow.batch.messages.select([1])
+    slow.answered = True
+    processing.step()
+    assert processing.published == 1
+
+
 def test_later_batches_of_the_file_wait_in_line_and_other_files_continue() -> None:
     queue = MemoryQueue(10, 10_000)
     processing = Processing(queue)

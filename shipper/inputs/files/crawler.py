@@ -120,6 +120,7 @@ class Crawler:
     def status(self) -> SourceStatus:
         running = self.running.values()
         reading = [harvester for harvester in running if not harvester.finished]
+        ends = ((harvester, max(harvester.size, harvester.read_to)) for harvester in running)  # of pending messages too
         waiting, bytes_waiting = self._open_limits.waiting
         return SourceStatus(
             files_open=len(running),
@@ -127,7 +128,7 @@ class Crawler:
             unsettled=sum(harvester.finished and not harvester.settled for harvester in running),
             waiting=waiting,
             bytes_waiting=bytes_waiting,
-            bytes_behind=sum(max(harvester.size - harvester.state.position, 0) for harvester in running),
+            bytes_behind=sum(max(end - harvester.state.position, 0) for harvester, end in ends),
             is_size_known=not any(harvester.content.compressed for harvester in reading),
             problems=self.problems.now,
         )
@@ -268,8 +269,7 @@ class Crawler:
             return None
 
     def _report(self, harvester: Harvester, error: ReadError) -> None:
-        """Show why a file cannot be read. The next scan tries again; with `once` there is none, and the file stays
-        unfinished."""
+        """Show why a file cannot be read. The next scan tries again; with `once`, the file stays unfinished."""
         path = harvester.state.path
         if isinstance(error, CompressionError):
             self.problems.of_file(path, str(error))

@@ -81,6 +81,19 @@ def test_a_message_that_waits_for_its_next_line_is_behind(lab: Lab) -> None:
     assert snapshot(lab).behind == len("no end")
 
 
+def test_lines_that_are_pending_are_behind_in_the_log_too(lab: Lab) -> None:
+    lab.parsers = (MultilineConfig(pattern="^ ", match="after"),)
+    lab.append("a.log", "one\ntwo\n")
+    lab.append("b.log", "one\n")
+    lab.start()
+    lab.wait_until(lambda: lab.running.metrics.events_acked == 1)
+    lab.append("a.log", " joined\n")
+    lab.append("b.log", " no end")
+    lab.wait_until(lambda: all(harvester.read_to >= 11 for harvester in lab.crawler.running.values()))
+    behind = len("two\n joined\n") + len("one\n no end")
+    assert (lab.running.sources.status().bytes_behind, snapshot(lab).behind) == (behind, behind)
+
+
 def test_the_oldest_batch_counts_until_it_is_acknowledged(lab: Lab) -> None:
     lab.ship("a.log", "one")
     lab.destination.holding = True

@@ -87,11 +87,15 @@ def _selected(box: LetterBox, prefixes: Sequence[str]) -> list[StoredLetter]:
 
 
 def _resend(options: argparse.Namespace, config: ShipperConfig | None, data: Path) -> int:
-    from log_shipper.shipper.cli.resend import resend  # only resending needs the agent's modules
+    from log_shipper.shipper.agent.running import EXIT_DEAD_LETTER, EXIT_OK  # only resending needs the agent's modules
+    from log_shipper.shipper.cli.resend import resend
 
     if config is None:
         raise StartError("letters are sent to the configured output: name the configuration (-c FILE)")
-    ids = (
-        frozenset(stored.id for stored in _selected(LetterBox(data), options.ids)) if options.ids else frozenset[str]()
-    )
-    return resend(config, data, ids, options.timeout, topic=options.topic, exactly_once=not options.at_least_once)
+    box = LetterBox(data)
+    ids = frozenset(stored.id for stored in _selected(box, options.ids)) if options.ids else frozenset[str]()
+    code = resend(config, data, ids, options.timeout, topic=options.topic, exactly_once=not options.at_least_once)
+    unreadable = [stored for stored in box.letters() if stored.letter is None and (not ids or stored.id in ids)]
+    for stored in unreadable:
+        print(visible(_line(stored)))  # noqa: T201
+    return EXIT_DEAD_LETTER if unreadable and code == EXIT_OK else code

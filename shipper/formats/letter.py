@@ -91,7 +91,9 @@ class Letter:
                 int(file.get("device_id", 0)),
                 str(values.get("instead_of", "")),
             )
-        except (AttributeError, KeyError, TypeError, json.JSONDecodeError) as error:
+        except KeyError as error:
+            raise ValueError(f"this release cannot read it as a dead letter (lacks {error})") from error
+        except (AttributeError, TypeError, json.JSONDecodeError) as error:
             raise ValueError(f"this release cannot read it as a dead letter ({error})") from error
 
     def batch(self, resolve: Callable[[], None]) -> Batch:

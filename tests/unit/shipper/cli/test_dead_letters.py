@@ -36,6 +36,26 @@ def test_a_timeout_that_is_no_duration_is_refused_with_what_to_write(capsys: pyt
     assert "--timeout: 'soon' is not a duration; write 5s, 1m30s" in capsys.readouterr().err
 
 
+def test_letters_that_cannot_be_read_are_named_and_no_success(
+    tmp_path: Path, clock: ManualClock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    DeadLetterFile(tmp_path / FILE, clock).write(batch(["a"]), [Rejection(0, "a", "refused")])
+    with (tmp_path / FILE).open("a") as file:
+        file.write('{"time": "", "reason": ""}\n')
+    sent, unreadable = (json.loads(line)["id"] for line in _listed(tmp_path, capsys))
+    config = tmp_path / "shipper.yml"
+    config.write_text(f"shipper.inputs: [{{type: stdin, id: a}}]\noutput.file: {{path: {tmp_path}/sent}}\n")
+    resend = ["dead-letter", "resend", "-c", str(config), "--path.data", str(tmp_path)]
+    assert main([*resend, sent]) == 0, "the other one was not asked for"
+    assert "cannot be read" not in capsys.readouterr().out
+    for words in (resend, [*resend, unreadable]):
+        assert main(words) == 3
+        assert capsys.readouterr().out == (
+            f"0 letters were resent\n1 letter was left in {tmp_path}\n"
+            f"{unreadable[:8]}  cannot be read: this release cannot read it as a dead letter (lacks 'constants')\n"
+        )
+
+
 def test_letters_that_cannot_be_recorded_as_sent_end_a_resend_with_what_to_do(
     tmp_path: Path, clock: ManualClock, capsys: pytest.CaptureFixture[str]
 ) -> None:

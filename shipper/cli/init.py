@@ -8,6 +8,7 @@ import re
 import shutil
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from log_shipper.shipper.errors import StartError
@@ -73,8 +74,14 @@ def init(options: argparse.Namespace) -> int:
     paths = options.paths or ([FILES] if glob.glob(FILES) or not has_journal else [])
     data = OF_ROOT if os.geteuid() == 0 else "data"
     # Mode 0600: a password may be added, and files writable by others are refused.
-    with open(os.open(options.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-        file.write(configuration(hosts, options.topic, paths, data, has_journal=has_journal))
+    descriptor = os.open(options.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with open(descriptor, "w", encoding="utf-8") as file:
+            file.write(configuration(hosts, options.topic, paths, data, has_journal=has_journal))
+    except OSError as error:
+        with suppress(OSError):
+            options.file.unlink()  # or the next attempt would be refused
+        raise OSError(error.errno, f"{error.strerror}. Nothing was written", str(options.file)) from error
     steps = "".join(f"  shipper {step} -c {options.file}\n" for step in ("test config --explain", "test output", "run"))
     print(f"wrote {options.file}; next:\n{steps}", end="")  # noqa: T201
     return 0

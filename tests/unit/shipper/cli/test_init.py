@@ -13,6 +13,7 @@ from log_shipper.shipper.cli.commands import main
 from log_shipper.shipper.cli.init import BROKER, FILES, OF_ROOT, configuration
 from log_shipper.shipper.options.model import ShipperConfig
 from log_shipper.shipper.outputs.kafka import kafka_of
+from tests.full_disk import no_larger_files_than
 
 
 @pytest.mark.parametrize("has_journal", [False, True])
@@ -48,6 +49,17 @@ def test_a_configuration_that_is_there_stays(tmp_path: Path, capsys: pytest.Capt
     assert main(["init", str(file), "--kafka", "a"]) == 1
     assert "already exists; remove it, or choose another file. Nothing was written" in capsys.readouterr().err
     assert file.read_text() == "mine"
+
+
+def test_on_a_full_disk_nothing_is_left_and_the_file_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "shipper.yml"
+    command = ["init", str(file), "--kafka", "a"]
+    with no_larger_files_than(0):
+        assert main(command) == 1
+    assert capsys.readouterr().err == f"{file}: File too large. Nothing was written\n"
+    assert main(command) == 0
 
 
 def asked(answer: bytes | None, file: Path) -> tuple[int, str]:

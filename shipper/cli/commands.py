@@ -26,11 +26,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _failed(str(error), keep="\n")
     except OSError as error:
         if isinstance(error, BrokenPipeError) and error.filename is None:
-            # The reader of the output closed the pipe. Python flushes standard output at exit, so redirect it to
-            # /dev/null.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            discard_output()  # its reader closed the pipe
             return FAILED
         return _failed(f"{error.filename or 'shipper'}: {error.strerror or error}")
+
+
+def discard_output() -> None:
+    """Redirect standard output, which cannot be written, to /dev/null: Python flushes it at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _failed(text: str, keep: str = "") -> int:

@@ -20,7 +20,7 @@ def _export(options: argparse.Namespace) -> int:
     from log_shipper.config.export import export
 
     files, overrides = written(options)
-    sys.stdout.write(export(files, ShipperConfig, overrides))
+    _print(export(files, ShipperConfig, overrides))
     return 0
 
 
@@ -42,7 +42,7 @@ def _migrate(options: argparse.Namespace) -> int:
     from log_shipper.shipper.options.migration import migrate
 
     migrated = migrate(options.file, strict=options.strict_names)
-    sys.stdout.write(migrated.text)
+    _print(migrated.text)
     count = len(migrated.changes)
     changes = f"{count} change{'s'[: count != 1]}" if count else "no old names found; nothing changed"
     for line in (*migrated.changes, f"{options.file}: {changes}; check the result: shipper test config -c FILE"):
@@ -60,7 +60,7 @@ def _completion(options: argparse.Namespace) -> int:
     from log_shipper.runtime.completion import completion
     from log_shipper.shipper.cli.commands import whole_parser
 
-    print(completion(whole_parser(), options.shell), end="")  # noqa: T201
+    _print(completion(whole_parser(), options.shell))
     return 0
 
 
@@ -79,7 +79,7 @@ def _manual(options: argparse.Namespace) -> int:
         text = command_page(whole_parser(), PROJECT, VERSION, "shipper.yml(5): shipper manual shipper.yml")
     else:
         text = options_page("shipper.yml", page(), PROJECT, VERSION)
-    print(text, end="")  # noqa: T201
+    _print(text)
     return 0
 
 
@@ -90,5 +90,18 @@ def add_schema(parser: argparse.ArgumentParser) -> None:
 def _schema(_: argparse.Namespace) -> int:
     from log_shipper.config.json_schema import schema_text
 
-    print(schema_text(ShipperConfig, "shipper.yml"), end="")  # noqa: T201
+    _print(schema_text(ShipperConfig, "shipper.yml"))
     return 0
+
+
+def _print(text: str) -> None:
+    """Print the text. Raises OSError, which names standard output unless its reader closed it."""
+    try:
+        print(text, end="", flush=True)  # noqa: T201
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        from log_shipper.shipper.cli.commands import discard_output
+
+        discard_output()
+        raise OSError(error.errno, error.strerror, "standard output") from error

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from log_shipper.config.yaml.load import variables_of
 from log_shipper.runtime.disk import make_directory, replace_file
-from log_shipper.runtime.disk_errors import Misplaced
+from log_shipper.runtime.disk_errors import Misplaced, advice_for
 from log_shipper.shipper.cli.options import add_shared, written
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.options.keystore import is_name, location, read_keystore, written_keystore
@@ -114,6 +114,6 @@ def _write(path: Path, values: Mapping[str, str]) -> None:
     except Misplaced as error:
         raise StartError(f"{error.path} {error.problem}; the keystore was not written") from error
     except OSError as error:
-        raise StartError(
-            f"{path}: cannot write the keystore: {error.strerror}; run this command as a user with permission"
-        ) from error
+        is_denied = isinstance(error, PermissionError)
+        advice = "run this command as a user with permission" if is_denied else advice_for(error)
+        raise StartError(f"{path}: cannot write the keystore: {error.strerror}; {advice}") from error

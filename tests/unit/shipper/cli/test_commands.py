@@ -1,7 +1,7 @@
 """The commands, as a person types them."""
 
 import json
-from contextlib import nullcontext
+from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 
 import pytest
@@ -368,3 +368,13 @@ def test_the_manual_is_printed(page: list[str], part: str, capsys: pytest.Captur
 def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["version"]) == 0
     assert capsys.readouterr().out.startswith("shipper ")
+
+
+@pytest.mark.parametrize("command", ["schema", "export config"])
+def test_a_full_disk_below_standard_output_is_reported_as_such(
+    command: str, config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["-c", str(config)] if command != "schema" else []
+    with open("/dev/full", "w", encoding="utf-8") as full, redirect_stdout(full):
+        assert main([*command.split(), *options]) == 1
+    assert capsys.readouterr().err == "standard output: No space left on device\n"

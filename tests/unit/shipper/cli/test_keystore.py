@@ -10,6 +10,7 @@ import pytest
 
 from log_shipper.shipper.cli.commands import main
 from log_shipper.shipper.options.keystore import FILE, read_keystore
+from tests.full_disk import no_larger_files_than
 
 CONFIG = """\
 shipper.inputs:
@@ -118,3 +119,12 @@ def test_force_replaces(store: Store) -> None:
 def test_without_a_keystore_the_way_to_one_is_named(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
     assert store.run("list") == 1
     assert f"no keystore at {store.path}; create one: shipper keystore create" in capsys.readouterr().err
+
+
+def test_a_disk_that_refuses_the_keystore_is_not_taken_for_a_missing_permission(
+    store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with no_larger_files_than(0):
+        assert store.run("create") == 1
+    message = f"{store.path}: cannot write the keystore: File too large; check this file system\n"
+    assert capsys.readouterr().err == message

@@ -32,7 +32,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         type=argument(parse_duration),
         default=float("inf"),
         metavar="TIME",
-        help="give up --once after this time, such as 10m",
+        help="give up --once after this time, such as 10m; acknowledgements may take shipper.shutdown_timeout longer",
     )
     add_shared(parser, run)
 

@@ -654,4 +654,14 @@ FAILED_ONCE = [
             *[("rotate_target", 1, (2,)), ("run", (0.1,))],
         ],
     ),
+    Program(
+        "copied and truncated while the queue is full, and moved out of the paths while the agent is down",
+        LINES | {"gzip": False, "disk": True, "full": True},
+        [
+            *[("write", "b.log", (0,)), ("copytruncate", "b.log"), ("write_partly", "b.log", 2), ("run", (0.005, 11))],
+            *[("write_much", "b.log", 600), ("run", (0.001,)), ("hold", True), ("write", "b.log", (6, 0))],
+            *[("run", (11,)), ("copytruncate", "b.log"), ("run", (90,)), ("stop",), ("move_outside", "b.log", 0)],
+        ],
+        "ndjson joined",
+    ),
 ]

@@ -128,7 +128,7 @@ class Player:
             self._lab.step(seconds)
         # With few files open at once, those that wait for their turn were not looked at.
         if sum(pauses) > CHECK_INTERVAL and not self._program.options.get("few"):
-            self._disk.unseen.agent_looked()
+            self._disk.unseen.agent_looked(has_room=self._lab.running.pipeline.has_room)
         if self._disk.link_ends.agent_ran(pauses) and not self._program.options.get("few"):
             self._expect_open_link_ends()
 

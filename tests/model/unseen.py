@@ -25,8 +25,10 @@ class Unseen:
         """Forget what a stopped agent did not save."""
         return self._cut if is_running else self._cut_unsaved
 
-    def agent_looked(self) -> None:
-        self._cut.clear()
+    def agent_looked(self, *, has_room: bool) -> None:
+        """While its queue is full, the agent may not have looked into the files that it has open."""
+        if has_room:
+            self._cut.clear()
         self.copies.clear()
         self.moved.clear()
 

@@ -664,4 +664,14 @@ FAILED_ONCE = [
         ],
         "ndjson joined",
     ),
+    Program(
+        "killed after the file left the paths in which a dropped message began that ends in the next one",
+        LINES,
+        [
+            *[("write", "b.log", (1,)), ("run", (0.005,)), ("rotate", "b.log"), ("write", "b.log", (2,))],
+            *[("write", "a.log", (1,)), ("gzip_dated", "a.log", "."), ("run", (3, 0.1)), ("move_outside", "b.log", 1)],
+            *[("write", "b.log", (5, 1)), ("run", (0.005,)), ("kill",)],
+        ],
+        "processed",
+    ),
 ]

@@ -88,7 +88,7 @@ class Verdict:
         if event.offset < self.continued_bytes(life):
             if not self._is_split(life):
                 raise Wrong(f"{event} of {life} belongs to the last message of the file before it")
-        elif self._was_altered(life):
+        elif self._was_altered(life) or self._was_dropped(life, event.offset):
             pass  # as in _may_differ: messages may end elsewhere behind the saved position
         elif event.offset <= received.last:
             raise Wrong(f"out of order in {life}: {event} after offset {received.last}")
@@ -185,6 +185,14 @@ class Verdict:
             return True  # or these are the bytes of another life with the same first bytes
         unreadable = any(other.unknown or other.owed is not None for other in before)
         return unreadable or life.unknown or bool(self._lives.twins(life))
+
+    def _was_dropped(self, life: Life, offset: int) -> bool:
+        """Return True if the line may have been the end of a message that a processor dropped: after a kill, and
+        without the file in which that began, it is a message of its own."""
+        begun = life.follows
+        is_gone = begun is not None and begun.owed is not None and begun.was_killed
+        in_head = offset < len(self._reading.head(bytes(life.content)))
+        return is_gone and in_head and self._reading.dropped is not None
 
     def _was_another(self, received: Received) -> bool:
         """Return True if only the header came under this id, and an earlier life of the file had the same header."""

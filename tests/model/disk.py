@@ -35,6 +35,7 @@ class Disk:
         self._copies: set[int] = set()  # never written to: they would differ from their original
         self._packed: set[int] = set()
         self._written: dict[Path, Life] = {}  # the last life at each path
+        self._dated_logs: set[str] = set()  # that have a rotated file with a date
         self.unseen = Unseen()
         lab.paths = (f"{self._logs}/*.log*", f"{self._logs}/sub/*.log*", f"{self._release}/*.log")
 
@@ -128,6 +129,8 @@ class Disk:
 
     def rotate(self, name: str) -> None:
         if self._path(name).exists():
+            if name in self._dated_logs:
+                self._life_at(self._path(name)).left_row()  # of the names with dates
             self._shift(name)
             self._path(name).rename(self._logs / f"{name}.1")
 
@@ -158,6 +161,7 @@ class Disk:
         """Return the next path of a rotated file with date and number before its extension, as Logback gives it. It is
         outside the row of the log's numbered generations, if there are any."""
         log = Path(name)
+        self._dated_logs.add(name)
         if any(self._path(name, generation).exists() for generation in range(1, GENERATIONS + 1)):
             self._life_at(self._path(name)).left_row()
         return self._logs / where / f"{log.stem}-2026-11-21.{next(self._serial)}{log.suffix}"

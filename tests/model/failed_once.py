@@ -674,4 +674,14 @@ FAILED_ONCE = [
         ],
         "processed",
     ),
+    Program(
+        "rotated by date, by number and by date, between two scans",
+        LINES,
+        [
+            *[("write", "b.log", (4,)), ("run", (3, 0.1, 90)), ("copytruncate_dated", "b.log", "sub")],
+            *[("write", "b.log", (0, 3)), ("rotate_dated", "b.log", "sub"), ("write", "b.log", (2,)), ("run", (0,))],
+            *[("rotate", "b.log"), ("write", "b.log", (3,)), ("gzip_dated", "b.log", "sub"), ("write", "b.log", (2,))],
+        ],
+        "utf-16",
+    ),
 ]

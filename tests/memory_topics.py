@@ -160,6 +160,12 @@ class FakeConsumer:
     def plan_loss(self, *places: Place) -> None:
         self._pending.append(lambda: self._taken(self._on_lost, places))
 
+    def rebalance(self) -> None:
+        """Call back for what is planned, as a poll does, and `consume`."""
+        pending, self._pending = self._pending, []
+        for call in pending:
+            call()
+
     def _assigned(self, places: Sequence[Place]) -> None:
         self.generation += 1
         self._on_assign(self, [TopicPartition(*place) for place in places])
@@ -177,9 +183,7 @@ class FakeConsumer:
 
     def poll(self, timeout: float) -> Any:
         self._topics.raise_planned("poll")
-        pending, self._pending = self._pending, []
-        for call in pending:
-            call()
+        self.rebalance()
         commits, self._commits = self._commits, []
         for offsets in commits:
             self._answer(offsets)

@@ -127,13 +127,16 @@ class Session:
         first = self._consumer.poll(POLL)
         if first is None:
             return
+        polled = self.rebalances.partitions.get(_place(first))
         count = max(min(BLOCK_RECORDS, int(BLOCK_BYTES / self._mean)), 1)
-        messages = [first, *self._consumer.consume(count, GATHER)]
+        messages = self._consumer.consume(count, GATHER)
+        if first.error() is not None or self.rebalances.partitions.get(_place(first)) is polled:
+            messages.insert(0, first)  # else a rebalance came in between: the record comes again, or to another member
         records: dict[Place, list[Message]] = {}
         events = []
         for message in messages:
             if message.error() is None:
-                place = message.topic(), message.partition()
+                place = message.topic(), message.partition()  # no call of `_place` for each record
                 group = records.get(place)  # type: ignore[arg-type]  # a record has a topic and a partition
                 if group is None:
                     records[place] = [message]  # type: ignore[index]
@@ -186,7 +189,7 @@ class Session:
             )
 
     def _look_at(self, message: Message) -> None:
-        error, place = message.error(), (message.topic() or "", message.partition() or 0)
+        error, place = message.error(), _place(message)
         assert error is not None, "a record has none"
         code = error.code()
         if code == KafkaError._PARTITION_EOF:
@@ -301,6 +304,11 @@ class Session:
         error = message.error() if message is not None else None
         if error is not None and is_fatal(error):
             self._fail(error)
+
+
+def _place(message: Message) -> Place:
+    """Return the place of a record; an error may have none."""
+    return message.topic() or "", message.partition() or 0
 
 
 def _wanted(partition: Partition, records: Sequence[Message]) -> Sequence[Message]:

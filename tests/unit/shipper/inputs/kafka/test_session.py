@@ -141,6 +141,27 @@ def test_a_partition_that_is_taken_is_awaited_and_committed_before(lab: MemberLa
     assert partition.is_lost
 
 
+@pytest.mark.parametrize("place", [PLACE, OTHER])
+def test_a_record_received_just_before_a_rebalance_is_handed_over_once(lab: MemberLab, place: Place) -> None:
+    lab.begin()
+    lab.consumer.plan_assignment(PLACE)
+    lab.step()
+
+    def rebalance() -> None:
+        lab.consumer.before_consume = lambda: None
+        lab.consumer.plan_revocation(PLACE)
+        lab.consumer.plan_assignment(place)
+        lab.consumer.rebalance()
+
+    lab.topics.write(PLACE, b"one", b"two")
+    lab.topics.write(OTHER, b"other")
+    lab.consumer.before_consume = rebalance
+    lab.step(3)
+    (partition,) = lab.session.rebalances.partitions.values()
+    texts = [text for batch in lab.read(partition) for text in batch.messages.texts]
+    assert texts == (["one", "two"] if place == PLACE else ["other"])
+
+
 class _Calling:
     """An event whose wait calls back."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Mapping
@@ -27,6 +28,20 @@ class Written:
     value: Any
     report: Report
     partition: int | None = None
+
+
+class NoAnswer(KafkaException):
+    """A planned failure of a call that does not return before `answer`."""
+
+    def __init__(self) -> None:
+        super().__init__(KafkaError(KafkaError._FAIL))
+        self._answered = threading.Event()
+
+    def answer(self) -> None:
+        self._answered.set()
+
+    def wait(self) -> None:
+        self._answered.wait()
 
 
 @dataclass
@@ -102,7 +117,7 @@ class FakeTransactionalProducer:
         self.flush(0)
         planned = self._kafka.next_failure("commit_transaction")
         if planned is not None and (not self._kafka.lost_answers or planned.args[0].txn_requires_abort()):
-            raise planned
+            raise _when_answered(planned)
         self._check("")
         if self._must_abort:
             raise failure(KafkaError._STATE, abort=True)
@@ -111,7 +126,7 @@ class FakeTransactionalProducer:
             self._kafka.transactions.append([record for record in self.open if record.topic != POSITIONS])
         self.open = None
         if planned is not None:
-            raise planned
+            raise _when_answered(planned)
 
     def abort_transaction(self) -> None:
         self._check("abort_transaction")
@@ -183,7 +198,13 @@ class FakeTransactionalProducer:
     def _raise_planned(self, call: str) -> None:
         planned = self._kafka.next_failure(call)
         if planned is not None:
-            raise planned
+            raise _when_answered(planned)
+
+
+def _when_answered(planned: Exception) -> Exception:
+    if isinstance(planned, NoAnswer):
+        planned.wait()
+    return planned
 
 
 class MemoryPositions:

@@ -1,6 +1,7 @@
 """The transactional id, which one producer of one process has at a time."""
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
@@ -13,10 +14,21 @@ from log_shipper.shipper.output.kafka_records import Producer
 from log_shipper.shipper.output.positions_topic import Committed, Owner, PositionStore
 
 TIMEOUT = 5.0  # seconds per attempt to get it
-# For offsets of groups, in seconds; longer after each timeout. With several brokers the coordinator of a group moves
-# while the call waits for the dead one: another producer finds the new one at once. If no broker takes over for hours,
-# each call that does not return keeps a thread and its producer.
 OFFSETS_PATIENCE = Backoff(5.0, 300.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long, in seconds, calls are awaited that may never return if a coordinator was away. `offsets`, for those of
+    groups: librdkafka 2.16 ignores its timeout (its issue 5456); longer after each one, as with several brokers another
+    producer finds the new coordinator at once. `end`, for a commit or an abort: the coordinator rolls the transaction
+    back after about as long."""
+
+    offsets: Backoff = OFFSETS_PATIENCE
+    end: float = 60.0
+
+
+PATIENCE = Patience()
 
 
 class TransactionalProducer(Producer, Protocol):
@@ -43,14 +55,14 @@ class TransactionalId:
     created."""
 
     def __init__(
-        self, make_producer: MakeProducer, store: PositionStore, owner: Owner, patience: Backoff = OFFSETS_PATIENCE
+        self, make_producer: MakeProducer, store: PositionStore, owner: Owner, patience: Patience = PATIENCE
     ) -> None:
         self.topic = store.topic
         self._make_producer = make_producer
         self._store = store
         self._owner = owner
         self._patience = patience
-        self._not_taken = 0  # consecutive timeouts of offsets
+        self._late = 0  # consecutive timeouts of offsets
         self._producer: TransactionalProducer | None = None
         self.committed = Committed()  # as read from the topic
         self._number = 0  # of the last attempted commit
@@ -78,7 +90,7 @@ class TransactionalId:
         producer = self.producer
         producer.begin_transaction()
         producer.produce_batch(self.topic, self.records({}), callback=_ignore)
-        producer.commit_transaction()
+        self._commit()
 
     def replace_producer(self, on_error: Callable[[KafkaError], None]) -> None:
         """Replace a permanently failed producer. Raises Fenced if another process has taken over the id."""
@@ -128,21 +140,19 @@ class TransactionalId:
         """Commit the transaction, with the offsets of consumer groups, which are added once: a retried commit accepts
         nothing more."""
         if not self._has_offsets:
-            self._add(add_offsets)
+            patience = self._patience.offsets.delay(self._late + 1)
+            self._late += 1
+            adding = _awaited(partial(add_offsets, self.producer), patience, "the offsets of consumer groups")
+            self._late = 0
+            adding.check()
             self._has_offsets = True
-        self.producer.commit_transaction()
+        self._commit()
 
-    def _add(self, add_offsets: Callable[[TransactionalProducer], None]) -> None:
-        """Add the offsets, with a timeout: when the group's coordinator was down, librdkafka 2.16 may never return,
-        whatever timeout it is given (its issue 5456). The error has the producer replaced; the call is abandoned."""
-        adding = Background(partial(add_offsets, self.producer), "offsets")
-        patience = self._patience.delay(self._not_taken + 1)
-        if not adding.wait(patience):
-            self._not_taken += 1
-            words = f"no response to the offsets of consumer groups within {patience:g} s"
-            raise KafkaException(KafkaError(KafkaError._TIMED_OUT, words))
-        adding.check()
-        self._not_taken = 0
+    def _commit(self) -> None:
+        _awaited(self.producer.commit_transaction, self._patience.end, "the commit").check()
+
+    def abort(self) -> None:
+        _awaited(self.producer.abort_transaction, self._patience.end, "the abort").check()
 
     def produce_positions(self, entries: Mapping[str, bytes | None], failed: Callable[[KafkaError], None]) -> None:
         """Write the positions into the transaction."""
@@ -165,6 +175,16 @@ class TransactionalId:
     def is_committed(self) -> bool:
         """Return True if the last transaction was committed, which a replaced producer did not report."""
         return self.committed.owner == self._owner.numbered(self._number)
+
+
+def _awaited(call: Callable[[], None], patience: float, name: str) -> Background:
+    """Return the ended call. After `patience` seconds it is abandoned, which keeps a thread and its producer, and the
+    raised KafkaException has the producer replaced."""
+    calling = Background(call, "transaction call")
+    if not calling.wait(patience):
+        words = f"no response to {name} within {patience:g} s"
+        raise KafkaException(KafkaError(KafkaError._TIMED_OUT, words))
+    return calling
 
 
 def _ignore(error: KafkaError | None, message: object) -> None:

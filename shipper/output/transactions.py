@@ -9,8 +9,9 @@ committed. Only then are the batches resolved. Later batches wait for the next t
   (`Positions.prepare`) no batch is added or removed.
 - *A refused request* says nothing about single records: its batches are sent in smaller and smaller parts, each in its
   own request, and a record that is refused alone is rejected.
-- *A permanently failed producer*, or one with old certificates, is replaced. Whether its last transaction was
-  committed is shown by the number in the positions topic, after `init_transactions` has ended that transaction.
+- *A permanently failed producer*, one whose commit or abort does not return, or one with old certificates, is
+  replaced. Whether its last transaction was committed is shown by the number in the positions topic, after
+  `init_transactions` has ended that transaction.
 - *A second shipper with the same transactional id* fences this one, which ends: `Fenced` names the other
   (`transactional_id`).
 
@@ -153,7 +154,7 @@ class Transactions(SingleDestination):
         if self._is_renewed:
             self._run(lambda: self._id.replace_producer(self._on_error), self._replaced)
         elif self._failed:
-            self._run(self._client.abort_transaction, self._aborted)
+            self._run(self._id.abort, self._aborted)
         elif self.in_flight:
             if not self._is_open:
                 self._begin()
@@ -194,7 +195,7 @@ class Transactions(SingleDestination):
         elif error.txn_requires_abort():
             self._failed = True
         elif self._then == self._aborted:
-            self._run(self._client.abort_transaction, self._aborted, delay)
+            self._run(self._id.abort, self._aborted, delay)
         else:
             self._commit(delay)
 

@@ -18,13 +18,14 @@ from log_shipper.shipper.output.partitions import InGroups, Partitions
 from log_shipper.shipper.output.positions_topic import Owner
 from log_shipper.shipper.output.silent_topics import MAX_SILENT, STALLED
 from log_shipper.shipper.output.transaction import TransactionLimits
-from log_shipper.shipper.output.transactional_id import OFFSETS_PATIENCE, TransactionalId
+from log_shipper.shipper.output.transactional_id import PATIENCE, Patience, TransactionalId
 from log_shipper.shipper.output.transactions import Transactions
 from tests.builders import RecordedDeliveries, batch
 from tests.fake_transactions import (
     POSITIONS,
     FakeTransactionalProducer,
     MemoryPositions,
+    NoAnswer,
     PlannedPositions,
     TransactionalKafka,
     Written,
@@ -53,7 +54,7 @@ class TransactionsLab:
     positions: PlannedPositions = field(default_factory=PlannedPositions)
     renewals: int = 0
     partitions: Partitions | None = None
-    patience: Backoff = OFFSETS_PATIENCE
+    patience: Patience = PATIENCE
     refused: dict[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -524,7 +525,7 @@ def test_offsets_are_added_once_to_a_transaction_whose_commit_is_tried_again(lab
 
 
 def test_a_call_for_offsets_that_does_not_return_has_the_producer_replaced(clock: ManualClock) -> None:
-    lab, returns = TransactionsLab(clock, patience=Backoff(0.05, 0.05)), threading.Event()
+    lab, returns = TransactionsLab(clock, patience=Patience(Backoff(0.05, 0.05))), threading.Event()
     stuck = lab.producer
 
     def add(producer: object) -> None:
@@ -539,9 +540,41 @@ def test_a_call_for_offsets_that_does_not_return_has_the_producer_replaced(clock
     returns.set()
 
 
+@pytest.mark.parametrize("is_committed", [False, True])
+def test_a_commit_that_does_not_return_has_the_producer_replaced(clock: ManualClock, *, is_committed: bool) -> None:
+    lab, no_answer = TransactionsLab(clock, patience=Patience(end=0.05)), NoAnswer()
+    stuck = lab.producer
+    lab.kafka.lost_answers = is_committed
+    lab.kafka.fail("commit_transaction", no_answer)
+    lab.publish("a")
+    lab.drain()
+    assert lab.landed == ["a"]
+    assert lab.producer is not stuck
+    no_answer.answer()
+
+
+def test_a_start_whose_commit_does_not_return_is_tried_again(clock: ManualClock) -> None:
+    lab, no_answer = TransactionsLab(clock, patience=Patience(end=0.05)), NoAnswer()
+    lab.kafka.fail("commit_transaction", no_answer)
+    assert lab.make(OWNER).start(forever) == {}
+    no_answer.answer()
+
+
+def test_an_abort_that_does_not_return_has_the_producer_replaced(clock: ManualClock) -> None:
+    lab, no_answer = TransactionsLab(clock, patience=Patience(end=0.05)), NoAnswer()
+    stuck = lab.producer
+    lab.kafka.fail("commit_transaction", failure(KafkaError._TIMED_OUT, abort=True))
+    lab.kafka.fail("abort_transaction", no_answer)
+    lab.publish("a")
+    lab.drain()
+    assert lab.landed == ["a"]
+    assert lab.producer is not stuck
+    no_answer.answer()
+
+
 def test_the_patience_with_offsets_grows_until_they_are_taken() -> None:
     kafka, returns = TransactionalKafka(), threading.Event()
-    transactional_id = TransactionalId(kafka.connect, MemoryPositions(kafka), OWNER, Backoff(0.01, 0.03))
+    transactional_id = TransactionalId(kafka.connect, MemoryPositions(kafka), OWNER, Patience(Backoff(0.01, 0.03)))
     transactional_id.take_over(lambda error: None)
 
     def await_return(producer: object) -> None:

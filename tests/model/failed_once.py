@@ -684,4 +684,12 @@ FAILED_ONCE = [
         ],
         "utf-16",
     ),
+    Program(
+        "altered with its time, then put back shorter with its time, and deleted",
+        LINES,
+        [
+            *[("write_much", "a.log", 20), ("run", (11,)), ("restore", "a.log", 0, "altered"), ("run", (11,))],
+            *[("restore", "a.log", 0, "shorter"), ("run", (11,)), ("delete", "a.log", 0)],
+        ],
+    ),
 ]

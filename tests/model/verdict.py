@@ -151,6 +151,8 @@ class Verdict:
     def _change(self, received: Received, life: Life) -> None:
         """Give the id to another life: so far it may also have been that of a copy, or of one that begins alike."""
         was, received.life = received.life, life
+        if was.restores is life:  # the agent has taken one for the other, as in `_is_put_back`
+            was.twin = life
         if life.twin is was or was.twin is life:
             return
         for other in self.ids.values():

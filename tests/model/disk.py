@@ -199,8 +199,16 @@ class Disk:
         self._written[path] = new = self.lives.start(name, b"", path.stat().st_ino)
         new.truncated_in_place, new.follows = True, life
         is_misplaced = path.stat().st_nlink > 1 or path.stat().st_ino in self.unseen.moved  # for the agent, perhaps
-        if to.parent != self._logs and (self._lab.input.get("harvester_limit") or is_misplaced):
+        is_elsewhere = to.parent != self._logs and (self._lab.input.get("harvester_limit") or is_misplaced)
+        if is_elsewhere or self._is_linked_for_another_log(path):
             self._lose_sight_of_copy(to)  # as in move_inside
+
+    def _is_linked_for_another_log(self, path: Path) -> bool:
+        """Say if it has a link with a name that shows nothing about its copy; the agent may know it by that name."""
+        if path.stat().st_nlink == 1:
+            return False
+        links = (other for other in self._logs.iterdir() if other.is_file() and path.samefile(other))
+        return any(not link.name.startswith(path.name) for link in links)
 
     def _is_copied(self, life: Life, *, seen: bool) -> None:
         """`seen`: True if something about the copy shows the agent whose copy it is."""

@@ -692,4 +692,13 @@ FAILED_ONCE = [
             *[("restore", "a.log", 0, "shorter"), ("run", (11,)), ("delete", "a.log", 0)],
         ],
     ),
+    Program(
+        "copied and truncated twice, with a hard link under the name of another log",
+        LINES,
+        [
+            *[("write_much", "b.log", 20), ("recreate", "a.log", (1,)), ("link", "a.log", 0)],
+            *[("rename_over", "a.log", 0, "b.log", 0), ("copytruncate", "b.log"), ("write", "b.log", (1,))],
+            *[("run", (0, 3, 11, 3)), ("copytruncate", "b.log")],
+        ],
+    ),
 ]

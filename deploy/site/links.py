@@ -1,4 +1,4 @@
-"""A hook of mkdocs that shows pages as GitHub does.
+"""A hook of mkdocs that shows pages as GitHub does, with README.md as the first one.
 
 Links to files outside docs/ become text, because the site does not contain these files.
 """
@@ -8,9 +8,20 @@ import re
 from pathlib import Path
 from typing import Any
 
+from mkdocs.structure.files import File, Files
+
+_README_PATH = re.compile(r"(?<=\]\()(?!https?:|#)(docs/)?")
 _LINK = re.compile(r"\[([^\]]*)\]\((\.\./[^)#\s]*)(?:#[^)\s]*)?\)")
 _CODE = re.compile(r"`[^`]*`")
 _log = logging.getLogger("mkdocs.hooks.links")
+
+
+def on_files(files: Files, *, config: Any) -> Files:
+    """Add README.md, with its paths as seen from docs/."""
+    readme = (Path(config.docs_dir).parent / "README.md").read_text()
+    page = _README_PATH.sub(lambda path: "" if path[1] else "../", readme)
+    files.append(File.generated(config, "index.md", content=page))
+    return files
 
 
 def on_page_markdown(markdown: str, *, page: Any, config: Any, **_: Any) -> str:

@@ -40,22 +40,20 @@ def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
 
 
 def test_a_dead_link_a_dead_anchor_and_a_page_without_a_place_fail_the_build(tmp_path: Path) -> None:
-    for directory, name, text in (
-        ("docs", "page.md", PAGE),
-        ("docs", "unlisted.md", "# Unlisted\n"),
-    ):
-        (tmp_path / directory).mkdir(exist_ok=True)
-        (tmp_path / directory / name).write_text(text)
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    links = f"[page]({docs.name}/page.md), [outside]({docs.name}/outside.md), [absent](absent.py)"
+    (tmp_path / "README.md").write_text(f"# Start\n\n{links}\n")
+    (docs / "page.md").write_text(PAGE)
+    (docs / "unlisted.md").write_text("# Unlisted\n")
     config = tmp_path / "mkdocs.yml"
-    parts = {"INHERIT": str(ROOT / "mkdocs.yml"), "docs_dir": "docs", "nav": ["page.md"]}
+    parts = {"INHERIT": str(ROOT / "mkdocs.yml"), "docs_dir": "docs", "nav": ["index.md", "page.md"]}
     config.write_text(yaml.safe_dump({**parts, "hooks": [str(ROOT / "deploy" / "site" / "links.py")]}))
     done = build(config, tmp_path / "site")
     assert done.returncode == 1
-    assert [
-        warning
-        for warning in ("missing.md", "page.md#missing", "../tests/missing.py", "unlisted.md")
-        if warning not in done.stderr
-    ] == []
+    dead = ("missing.md", "page.md#missing", "../tests/missing.py", "unlisted.md", "outside.md", "../absent.py")
+    assert [warning for warning in dead if warning not in done.stderr] == []
+    assert f"{docs.name}/page.md" not in done.stderr, "the link of README.md leads to it"
 
 
 def test_links_to_files_outside_the_site_become_text() -> None:

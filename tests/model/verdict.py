@@ -105,12 +105,8 @@ class Verdict:
         received = self.ids.get(file_id)
         if received and received.messages.get(offset) == (length, text):
             return received.life
-        if received:
-            twins = sorted(self._lives.twins(received.life), key=lambda twin: inode not in twin.inodes)
-            choice = [received.life, *twins, *self._equal_to(received, inode)]
-        else:
-            choice = sorted(self._lives.candidates(inode), key=self._is_named)
-        for life in choice:
+        named = received and self._lives_of(received, inode)
+        for life in named or sorted(self._lives.candidates(inode), key=self._is_named):
             if self._fits(life, offset, length, text):
                 break
         else:
@@ -139,14 +135,14 @@ class Verdict:
     def _is_named(self, life: Life) -> bool:
         return any(received.life is life for received in self.ids.values())
 
-    def _equal_to(self, received: Received, inode: int) -> list[Life]:
-        """Return the lives of that inode that contain all that came under this id: it may have been theirs so far."""
-        return [
-            life
-            for life in self._lives.of_inode(inode)
-            if life is not received.life
-            and all(self._fits(life, offset, *what) for offset, what in received.messages.items())
-        ]
+    def _lives_of(self, received: Received, inode: int) -> Iterator[Life]:
+        """Yield the lives that the id may have been given to so far: its own, copies, and those of that inode that
+        contain all that came under it."""
+        yield received.life
+        yield from sorted(self._lives.twins(received.life), key=lambda twin: inode not in twin.inodes)
+        for life in self._lives.of_inode(inode):
+            if all(self._fits(life, offset, *what) for offset, what in received.messages.items()):
+                yield life
 
     def _change(self, received: Received, life: Life) -> None:
         """Give the id to another life: so far it may also have been that of a copy, or of one that begins alike."""

@@ -15,9 +15,10 @@ class FileState:
     `table.VERSION`, and one of `entry.py`.
 
     `ttl`: seconds after `updated` at which the entry may be forgotten; -1 for never. This is not a promise to forget it
-    then, and an entry is never forgotten while something of its file is unacknowledged. A file that exists has -1, or
-    `clean_inactive`; one that vanished, or that `ended`, has a day: until then its id and position recognise a copy or
-    a .gz of it. Both are written together: the code that changes `ttl` sets `updated` to the time from which it counts.
+    then, and an entry is never forgotten while something of its file is unacknowledged. It is -1
+    for a file that exists, and a day for one that `ended` (-1 with `clean_removed: false`, unless it was truncated):
+    until then its id and position recognise a copy or a .gz of it. The code that changes `ttl` sets `updated` to the
+    time from which it counts.
 
     `compressed`: of a .gz file whose end was read, the size of the file itself; `position` and `size_seen` of a .gz
     count decompressed bytes. 0 for a plain file, and for a .gz that was not yet read to its end.

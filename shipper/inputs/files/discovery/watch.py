@@ -160,10 +160,10 @@ class Watcher:
         return changed
 
     def scan_begins(self, *, full: bool, deletions: bool = True) -> Mapping[Place, int]:
-        """Note that a scan of everything begins: later events request another one. A full scan makes up for lost
-        events. Return the names that appeared, disappeared or are newly watched since the last one, each with the
-        number of times that it appeared; ANY_NAME only where the watch itself is new, or has ended. Without
-        `deletions`, hints that are not urgent are left for a later scan."""
+        """Note that a scan begins: later events request another one. A full scan makes up for lost events. Return the
+        names that appeared, disappeared or are newly watched since the last one, each with the number of times that it
+        appeared; ANY_NAME only where the watch itself is new, or has ended. Without `deletions`, hints that are not
+        urgent are left for a later scan."""
         self.is_urgent = False
         self.lost_events = self.lost_events and not full
         hints, self._hints = self._hints, Counter()

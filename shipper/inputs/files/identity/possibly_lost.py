@@ -59,7 +59,7 @@ class PossiblyLost:
             self._lost.pop(file_id, None)
 
     def report(self, awaited: Container[str] = ()) -> None:
-        """Log and count losses. Called after a scan, when its files are identified. `awaited`: ids of which a suspected
+        """Log and count losses. Called when opened files are identified. `awaited`: ids of which a suspected
         copy waits."""
         for file_id in [file_id for file_id in self._lost.keys() - self._tried if file_id not in awaited]:
             added, why = self._lost.pop(file_id)

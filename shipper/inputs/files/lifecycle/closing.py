@@ -1,8 +1,9 @@
 """Close open files, as `next_state` (transitions.py) decides. It works on open descriptors, so it needs no scan.
 
-Closing loses nothing: a file is closed when it is read to its end and acknowledged. Only a deleted file may be closed
-earlier, because its open descriptor keeps its disk space: by `close.reader.after_interval` and
-`close.removed.max_bytes`. Such a loss is counted and logged.
+Closing loses nothing: a file is closed when it is read to its end and acknowledged, or is opened again at once
+(`close.reader.after_interval`). Only a deleted file cannot be: it is closed before its end by that option,
+`close.removed.max_bytes` and `queue.disk.watermark.flood`, because its open descriptor keeps its disk space. Such a
+loss is counted and logged.
 """
 
 import heapq

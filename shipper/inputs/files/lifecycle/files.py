@@ -1,6 +1,6 @@
 """Keep the known files, by key, each with one state.
 
-Everything that is not a field of a file or its state is an index, kept by `Files.change` alone.
+Everything that is not a field of a file or its state is an index, kept by `Files.change` and `renew_waiting` alone.
 """
 
 import os
@@ -61,7 +61,7 @@ class Suspected:
     original_id: str = ""
     shipped: Prefix = field(default_factory=Prefix)
     compare_at: float = NEVER  # monotonic time of the next comparison
-    was_late: bool = False  # the status at its end
+    was_late: bool = False  # its grace was extended once
 
 
 @dataclass(frozen=True, slots=True)

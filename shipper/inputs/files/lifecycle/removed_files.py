@@ -41,7 +41,7 @@ class RemovedFiles:
 
     @property
     def next_look(self) -> float:
-        """Monotonic time of the next `look`."""
+        """Monotonic time of the next `check_sizes`."""
         if self._grown:
             return 0.0
         return self._looks.next_look if self._sizes else float("inf")

@@ -56,9 +56,9 @@ it are in flight is Draining first. What is done in capitals is an `Effect`.
 |           |                                                     | left      | if it has ended OFFER, to its copies   |
 
 `to_open` and `find_moved` decide the rows of a scan, for crawler.py, and `next_state` the others: for starting.py and
-closing.py, for crawler.py (truncated, damaged, unreadable), and where a module is named. They are pure: the caller
-performs the effects. Which entry is a file's own is another
-table (relation.py).
+closing.py, crawler.py (truncated, damaged, unreadable), open_files.py (`file_identity.path`), touches.py, and where a
+module is named. They are pure: the caller performs the effects. Which entry is a file's own is another table
+(relation.py).
 """
 
 from collections.abc import Mapping

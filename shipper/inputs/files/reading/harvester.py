@@ -246,7 +246,7 @@ class Harvester(FileOnDisk):
         return self.state if must_save else None
 
     def update(self, **changes: object) -> None:
-        """Change the file's state (path, ended), and pass it to the registry."""
+        """Change the file's entry, and pass it to the registry once the file is proven."""
         self.state = replace(self.state, updated=self._clock.time(), **changes)  # type: ignore[arg-type]
         self._file_reader.follow(self.state)
         if self.is_proven:

@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from log_shipper.registry import ndjson, table
-from log_shipper.registry.errors import RegistryCorrupt, RegistryForeignVersion, disk_error
+from log_shipper.registry.errors import RegistryCorrupt, disk_error
 from log_shipper.registry.files import BUSY_TIMEOUT, DiskFiles
 from log_shipper.registry.state import FileState
 
@@ -23,11 +23,7 @@ def load(connection: sqlite3.Connection, file: Path) -> tuple[dict[str, FileStat
     """Return all entries of a database, and the number of changes so far. Raises RegistryCorrupt,
     RegistryForeignVersion, OSError."""
     try:
-        return table.load(connection)
-    except table.Damaged as damage:
-        raise RegistryCorrupt(file, str(damage)) from damage
-    except table.ForeignVersion as other:
-        raise RegistryForeignVersion(file, other.version, table.VERSION) from other
+        return table.load(connection, file)
     except UnicodeDecodeError as error:  # raised by the module, about SQLite's message
         raise RegistryCorrupt(file, "its schema is not text") from error
     except sqlite3.Error as error:

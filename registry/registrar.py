@@ -23,10 +23,6 @@ _logger = logging.getLogger(__name__)
 CHECK_EVERY = 10.0  # seconds between two checks of the registry's path, while there is nothing to write
 
 
-def _do_nothing() -> None:
-    pass
-
-
 class Registrar:
     """The only writer of the registry, with its own thread. `note`, `save` and `remove` are thread-safe and never block
     on the disk.
@@ -40,7 +36,7 @@ class Registrar:
         self,
         store: Store,
         flush_interval: float = 1.0,
-        on_saved: Callable[[], None] = _do_nothing,
+        on_saved: Callable[[], None] = lambda: None,
         on_removed: Callable[[str], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
         retry_interval: float = 1.0,

@@ -77,10 +77,6 @@ _HARMLESS = {
 }
 
 
-def _do_nothing() -> None:
-    pass
-
-
 class Store:
     """The open registry. Used by one thread at a time. `states`: all entries, as written. `is_new`: nothing was ever
     written. `max_log_pages`: maximum log size, in pages of 4 KiB, before a new database replaces one with a
@@ -102,7 +98,7 @@ class Store:
         self._unflushed = 0  # entries
 
     @classmethod
-    def open(cls, directory: Path, files: DiskFiles, before_recreating: Callable[[], None] = _do_nothing) -> Self:
+    def open(cls, directory: Path, files: DiskFiles, before_recreating: Callable[[], None] = lambda: None) -> Self:
         """Lock the directory, and load the registry.
 
         `before_recreating` creates the parents of a directory that was removed. Raises RegistryLocked, RegistryCorrupt,

@@ -19,9 +19,11 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 from zlib import crc32
 
+from log_shipper.registry.errors import RegistryCorrupt, RegistryForeignVersion
 from log_shipper.registry.state import NAMES, FileState, from_values
 
 VERSION = 5
@@ -67,18 +69,6 @@ _MANY = 128
 _AS_TEXT = "\0".join(["%s"] * len(COLUMNS))
 _CUTS = COLUMNS.index("cuts")
 _SIGNED, _UNSIGNED = 1 << 63, 1 << 64
-
-
-class Damaged(Exception):
-    """Content that cannot be what was written."""
-
-
-class ForeignVersion(Exception):
-    """Raised for a database in the format of another release."""
-
-    def __init__(self, version: int) -> None:
-        self.version = version
-        super().__init__(str(version))
 
 
 def _put(rows: int) -> str:
@@ -177,39 +167,42 @@ def write(connection: sqlite3.Connection, changed: Sequence[FileState], removed:
             connection.execute("ROLLBACK")
 
 
-def load(connection: sqlite3.Connection) -> tuple[dict[str, FileState], int]:
-    """Return all entries, and the number of changes so far. Raises Damaged, ForeignVersion, sqlite3.Error."""
+def load(connection: sqlite3.Connection, file: Path) -> tuple[dict[str, FileState], int]:
+    """Return all entries, and the number of changes so far. Raises RegistryCorrupt, RegistryForeignVersion,
+    sqlite3.Error."""
     connection.execute("BEGIN")
     try:
         summary = connection.execute("SELECT version, entries, changes, checksum FROM registry").fetchall()
         if len(summary) != 1:
-            raise Damaged("the table registry must have exactly one row")
+            raise RegistryCorrupt(file, "the table registry must have exactly one row")
         version, entries, changes, checksum = summary[0]
         if not isinstance(version, int):
-            raise Damaged(f"unsupported version {version!r}")
+            raise RegistryCorrupt(file, f"unsupported version {version!r}")
         if version != VERSION:
-            raise ForeignVersion(version)
+            raise RegistryForeignVersion(file, version, VERSION)
         with _no_collector():
-            states, total = _states(connection.execute(f"SELECT {', '.join(COLUMNS)}, checksum FROM files"))
+            states, total = _states(connection.execute(f"SELECT {', '.join(COLUMNS)}, checksum FROM files"), file)
     finally:
         connection.execute("ROLLBACK")
     if len(states) != entries or total != checksum:
-        raise Damaged(f"the table files does not match its checksum: {len(states)} entries read, {entries} written")
+        raise RegistryCorrupt(
+            file, f"the table files does not match its checksum: {len(states)} entries read, {entries} written"
+        )
     return states, changes
 
 
-def _states(rows: Iterable[tuple[Any, ...]]) -> tuple[dict[str, FileState], int]:
+def _states(rows: Iterable[tuple[Any, ...]], file: Path) -> tuple[dict[str, FileState], int]:
     states, shared, total = dict[str, FileState](), dict[Any, Any](), 0
     for values in rows:
         checksum = values[-1]
         values = values[:-1]
         if crc32((_AS_TEXT % values).encode()) != checksum:
-            raise Damaged(f"entry {values[0]!r} does not match its checksum")
+            raise RegistryCorrupt(file, f"entry {values[0]!r} does not match its checksum")
         total += checksum
         try:
             state = state_of(values, shared)
         except (TypeError, ValueError, AttributeError) as error:
-            raise Damaged(f"entry {values[0]!r} is invalid: {error}") from error
+            raise RegistryCorrupt(file, f"entry {values[0]!r} is invalid: {error}") from error
         states[state.id] = state
     return states, total
 

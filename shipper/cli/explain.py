@@ -11,7 +11,7 @@ from log_shipper.config.text.secrets import hidden, without_passwords
 from log_shipper.config.text.units import Duration, readable_duration
 from log_shipper.config.yaml.schema import Option, options
 from log_shipper.runtime.logs.visible import visible
-from log_shipper.shipper.inputs.files.discovery.scanner import Inode, Scanner, ScanOptions
+from log_shipper.shipper.inputs.files.discovery.scanner import Inode, Scanner
 from log_shipper.shipper.options.conditions import ConditionConfig, flat
 from log_shipper.shipper.options.feeds import FeedConfig
 from log_shipper.shipper.options.model import InputConfig, ShipperConfig
@@ -63,8 +63,7 @@ def _files(config_input: InputConfig) -> Iterator[str]:
     scanner = config_input.prospector.scanner
     files: set[Inode] = set()
     for pattern in config_input.paths:
-        rules = ScanOptions(scanner.exclude_files, scanner.include_files, scanner.symlinks, scanner.recursive_glob)
-        listing = Scanner((pattern,), rules).scan(full=True)
+        listing = Scanner((pattern,), scanner).scan(full=True)
         files |= listing.files.keys()
         size = sum(file.size for file in listing.files.values())
         unreadable = sum(not os.access(file.path, os.R_OK, effective_ids=True) for file in listing.files.values())

@@ -17,10 +17,10 @@ from log_shipper.registry.store import Store
 from log_shipper.runtime.locking import FileInUse, lock_exclusively
 from log_shipper.shipper.errors import StartError
 from log_shipper.shipper.formats.record import readable_path
-from log_shipper.shipper.inputs.files.discovery.scanner import Inode, Scanner, ScanOptions
+from log_shipper.shipper.inputs.files.discovery.scanner import Inode, Scanner
 from log_shipper.shipper.inputs.files.identity.content import content_of, part_of
 from log_shipper.shipper.inputs.files.identity.fingerprint import name_of_file
-from log_shipper.shipper.options.model import InputConfig
+from log_shipper.shipper.options.model import InputConfig, ScannerConfig
 from log_shipper.shipper.positions.filebeat import FilebeatPosition, FilebeatRegistry, find, position_of, read_registry
 from log_shipper.shipper.positions.forget import open_alone
 from log_shipper.shipper.positions.heads import Fingerprinting, PositionRefused, opened
@@ -137,7 +137,7 @@ def _with_keys(states: list[FileState], inputs: Sequence[InputConfig]) -> list[F
     for config in inputs:
         if not config.enabled or config.file_identity.name in ("default", "native"):
             continue
-        for file in Scanner(config.paths, ScanOptions(symlinks=True)).scan(full=True).files.values():
+        for file in Scanner(config.paths, ScannerConfig(symlinks=True)).scan(full=True).files.values():
             try:
                 with opened(file.path) as fd:
                     unit = padding_unit(config.encoding, config.line_terminator)

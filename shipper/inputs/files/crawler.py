@@ -13,7 +13,7 @@ from log_shipper.shipper.inputs.base import SourceContext, SourceStatus, with_pr
 from log_shipper.shipper.inputs.files.discovery.problems import FileProblems
 from log_shipper.shipper.inputs.files.discovery.scanner import ScannedFile
 from log_shipper.shipper.inputs.files.discovery.spec import Candidate, FileKey, key_of
-from log_shipper.shipper.inputs.files.discovery.survey import Discovery, Survey
+from log_shipper.shipper.inputs.files.discovery.survey import Survey
 from log_shipper.shipper.inputs.files.discovery.watch import Watcher
 from log_shipper.shipper.inputs.files.identity.entries import RegistryEntries
 from log_shipper.shipper.inputs.files.identity.opened_file import OpenedFile
@@ -26,7 +26,7 @@ from log_shipper.shipper.inputs.files.lifecycle.input_swap import InputSwap
 from log_shipper.shipper.inputs.files.lifecycle.intake import FileIntake
 from log_shipper.shipper.inputs.files.lifecycle.last_reading import LastReading
 from log_shipper.shipper.inputs.files.lifecycle.open_files import OpenFiles
-from log_shipper.shipper.inputs.files.lifecycle.resolver import FileResolver, Identity
+from log_shipper.shipper.inputs.files.lifecycle.resolver import FileResolver
 from log_shipper.shipper.inputs.files.lifecycle.starting import HarvesterStarter, IgnoreRules, OpenLimits
 from log_shipper.shipper.inputs.files.lifecycle.touches import TouchedFiles
 from log_shipper.shipper.inputs.files.lifecycle.transitions import Effect, Failed, find_moved, next_state, to_open
@@ -85,7 +85,6 @@ class Crawler:
         self._copies = CopyDetector(clock, files, self.problems.report_read)
         self._resolver = FileResolver(files, self._entries, self._copies, self.problems.of_file, context)
         self._touches = TouchedFiles(self.open_files, self._survey, context)
-        discovery = Discovery(self._survey, watcher, self.problems)
         self._deletions = Deletions(registrar, clock, metrics, self._is_read_by_all)
         limits = self._open_limits = OpenLimits(self.files, options.max_open_files, self._entries.inherited)
         self._closer = Closer(files, watcher, context, lambda: limits.wanted, self._deletions.closed)
@@ -94,9 +93,8 @@ class Crawler:
         self._deletions.restore_names(entries)
         ignoring = IgnoreRules(clock, options.first_start)
         starter = HarvesterStarter(self._inputs, files, self._closer, self._reading, ignoring, context)
-        identity = Identity(self._entries, self._copies, self._resolver)
-        self._intake = FileIntake(specs, discovery, identity, self._open_limits, starter, context)
-        self._input_swap = InputSwap(self._inputs, discovery, self.open_files, self._reading, identity, rules)
+        self._intake = FileIntake(specs, self._survey, self._resolver, self._open_limits, starter, context)
+        self._input_swap = InputSwap(self._inputs, self._survey, files, self._reading, self._resolver, rules)
         self._last_reading = LastReading(self.open_files, self._reading, clock)
         self._cleaning = Cleaning(self._entries, registrar, clock, specs)
         self._due = 0.0

@@ -5,14 +5,19 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from log_shipper.registry import table
+from log_shipper.registry.errors import RegistryCorrupt, RegistryForeignVersion
 from log_shipper.registry.state import FileState
 from tests.unit.registry.entries import FULL
 
 A = FileState("a", "/logs/a", 1, 2, position=10)
+
+
+FILE = Path("registry.db")
 
 
 @pytest.fixture
@@ -36,14 +41,14 @@ def connection() -> Iterator[sqlite3.Connection]:
 )
 def test_every_field_of_an_entry_survives_whatever_its_values(state: FileState, connection: sqlite3.Connection) -> None:
     table.write(connection, [state])
-    assert table.load(connection)[0] == {state.id: state}
+    assert table.load(connection, FILE)[0] == {state.id: state}
 
 
 @pytest.mark.parametrize("count", [1, 127, 128, 129, 1000])
 def test_any_number_of_entries_is_written_changed_and_removed(count: int, connection: sqlite3.Connection) -> None:
     table.write(connection, [replace(A, id=str(number), position=number) for number in range(count)])
     table.write(connection, [replace(A, id=str(number), position=7) for number in range(count)], ["0", "unknown"])
-    states, changes = table.load(connection)
+    states, changes = table.load(connection, FILE)
     assert states == {str(number): replace(A, id=str(number), position=7) for number in range(1, count)}
     assert changes == 2 * count + 1
 
@@ -52,7 +57,7 @@ def test_a_group_is_written_whole_or_not_at_all(connection: sqlite3.Connection) 
     table.write(connection, [A])
     with pytest.raises(OverflowError):
         table.write(connection, [replace(A, position=11), replace(A, id="b", position=2**63)], ["a"])
-    assert table.load(connection)[0] == {"a": A}
+    assert table.load(connection, FILE)[0] == {"a": A}
 
 
 def test_who_reads_the_database_finds_names_that_explain_themselves(connection: sqlite3.Connection) -> None:
@@ -85,8 +90,8 @@ def test_who_reads_the_database_finds_names_that_explain_themselves(connection: 
 def test_what_is_not_what_was_written_is_damage(damage: str, connection: sqlite3.Connection) -> None:
     table.write(connection, [FULL, A])
     connection.executescript(damage)
-    with pytest.raises(table.Damaged):
-        table.load(connection)
+    with pytest.raises(RegistryCorrupt):
+        table.load(connection, FILE)
     assert not connection.in_transaction
 
 
@@ -97,14 +102,14 @@ def test_a_row_that_is_no_entry_is_damage_also_with_the_right_checksum(connectio
     row = (*values, table._checksum(tuple(values)))
     connection.execute(f"INSERT OR REPLACE INTO files VALUES ({', '.join('?' * len(row))})", row)
     connection.execute("UPDATE registry SET entries = 1, checksum = (SELECT sum(checksum) FROM files)")
-    with pytest.raises(table.Damaged, match="entry 'a' is invalid"):
-        table.load(connection)
+    with pytest.raises(RegistryCorrupt, match="entry 'a' is invalid"):
+        table.load(connection, FILE)
 
 
 def test_another_version_is_distinguished_from_damage(connection: sqlite3.Connection) -> None:
     connection.execute("UPDATE registry SET version = 6")
-    with pytest.raises(table.ForeignVersion) as caught:
-        table.load(connection)
+    with pytest.raises(RegistryForeignVersion) as caught:
+        table.load(connection, FILE)
     assert caught.value.version == 6
 
 
@@ -117,7 +122,7 @@ def test_the_garbage_collector_rests_while_entries_are_loaded_and_only_then(conn
 
     gc.callbacks.append(count)
     try:
-        assert len(table.load(connection)[0]) == 5000
+        assert len(table.load(connection, FILE)[0]) == 5000
     finally:
         gc.callbacks.remove(count)
     assert len(phases) < 4  # some 7 collections otherwise, each of all entries in the end

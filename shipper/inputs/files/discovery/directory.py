@@ -223,3 +223,11 @@ def kind_of(entry: "os.DirEntry[str]") -> Kind:
         return Kind.LINK if entry.is_symlink() else Kind.OTHER
     except OSError:
         return Kind.FILE  # possibly; the inspection of the file reports the error
+
+
+def inode_at(path: str) -> Inode | None:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino

@@ -12,26 +12,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from log_shipper.config.text.globs import FixedName, PathPattern, parse
-from log_shipper.config.text.patterns import Pattern
 from log_shipper.shipper.inputs.files.discovery.directory import Directory, DirectoryEntry, Kind, ScannedFile
 from log_shipper.shipper.inputs.files.discovery.directory_probe import READ_LINKS, Filters, Probe
 from log_shipper.shipper.inputs.files.discovery.directory_tree import Directories, Tree
 from log_shipper.shipper.inputs.files.discovery.symlinks import Inode, Place
+from log_shipper.shipper.options.model import ScannerConfig
 
-__all__ = ["Inode", "ScanOptions", "ScanResult", "ScannedFile", "Scanner"]
+__all__ = ["Inode", "ScanResult", "ScannedFile", "Scanner"]
 
 RETRIES = 2  # of a scan during which directories changed: it may have missed a renamed file
-
-
-@dataclass(frozen=True, slots=True)
-class ScanOptions:
-    """The options of prospector.scanner. With `symlinks`, links to files are read (links to directories are always
-    entered); with `recursive`, `**` matches any depth."""
-
-    exclude: tuple[Pattern, ...] = ()
-    include: tuple[Pattern, ...] = ()
-    symlinks: bool = False
-    recursive: bool = True
 
 
 @dataclass(slots=True)
@@ -53,19 +42,19 @@ class Scanner:
     def __init__(
         self,
         paths: tuple[str, ...],
-        options: ScanOptions,
+        options: ScannerConfig,
         monotonic: Callable[[], float] = time.monotonic,
         progressed: Callable[[], None] = lambda: None,
         directories: Directories | None = None,
     ) -> None:
         """Share `directories` with other scanners of the same filters; their owner begins the rounds."""
         self._options = options
-        self._filters = Filters(options.exclude, options.include)
+        self._filters = Filters(options.exclude_files, options.include_files)
         self._patterns: list[PathPattern] = []
         self._invalid_patterns: dict[str, str] = {}
         for path in dict.fromkeys(paths):
             try:
-                self._patterns.append(parse(path, recursive=options.recursive))
+                self._patterns.append(parse(path, recursive=options.recursive_glob))
             except ValueError as error:
                 self._invalid_patterns[path] = str(error)
         self._directories = directories or Directories(monotonic, progressed)
@@ -128,7 +117,7 @@ class _Search:
         tree: Tree,
         probes: dict[tuple[str, bool], Probe],
         filters: Filters,
-        options: ScanOptions,
+        options: ScannerConfig,
         last: ScanResult,
     ) -> None:
         self.listing = ScanResult()

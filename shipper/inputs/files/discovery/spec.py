@@ -9,7 +9,7 @@ from log_shipper.config.text.patterns import Pattern
 from log_shipper.registry.state import FileState
 from log_shipper.shipper.inputs.files.discovery.directory_probe import Filters
 from log_shipper.shipper.inputs.files.discovery.directory_tree import Directories
-from log_shipper.shipper.inputs.files.discovery.scanner import ScannedFile, Scanner, ScanOptions
+from log_shipper.shipper.inputs.files.discovery.scanner import ScannedFile, Scanner
 from log_shipper.shipper.options.model import InputConfig
 
 # A file of an input: the input's id, device and inode. Other inputs may read the same file.
@@ -57,12 +57,7 @@ class InputSpec:
 
     def scanner(self, directories: Directories | None = None) -> Scanner:
         """Return the scanner of the input. It shares `directories` with scanners of the same filters."""
-        options = self.config.prospector.scanner
-        return Scanner(
-            self.paths,
-            ScanOptions(options.exclude_files, options.include_files, options.symlinks, options.recursive_glob),
-            directories=directories,
-        )
+        return Scanner(self.paths, self.config.prospector.scanner, directories=directories)
 
 
 class Candidate(NamedTuple):

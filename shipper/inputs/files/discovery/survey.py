@@ -7,8 +7,6 @@ everything every few minutes, because events get lost.
 import logging
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
 from weakref import WeakValueDictionary
 
 from log_shipper.runtime.logs.folding import EACH
@@ -43,11 +41,11 @@ class Survey:
     def __init__(
         self, inputs: Iterable[InputSpec], watcher: Watcher, problems: FileProblems, context: SourceContext
     ) -> None:
-        self._candidates: dict[FileKey, Candidate] = {}
-        self._present: dict[tuple[str, str], FileKey] = {}
+        self.candidates: dict[FileKey, Candidate] = {}  # the files that the inputs' paths match
+        self.present: dict[tuple[str, str], FileKey] = {}  # those under the paths now, by input and path
         self._is_requested = False
-        self._watcher = watcher
-        self._problems = problems
+        self.watcher = watcher
+        self.problems = problems
         self._clock, self._metrics = context.clock, context.metrics
         self._once, self._progressed = context.once, context.pulse.beat
         self._due: dict[InputSpec, float] = {}  # in the order of the configuration
@@ -85,13 +83,8 @@ class Survey:
         self.resends_touched = any(spec.config.prospector.scanner.resend_on_touch for spec in self._due)
         self._is_changed = True
 
-    @property
-    def candidates(self) -> Mapping[FileKey, Candidate]:
-        """The files that the inputs' paths match."""
-        return MappingProxyType(self._candidates)
-
     def file(self, key: FileKey) -> Candidate | None:
-        return self._candidates.get(key)
+        return self.candidates.get(key)
 
     @property
     def done(self) -> bool:
@@ -105,13 +98,13 @@ class Survey:
 
     @property
     def _next_requested(self) -> float:
-        is_urgent = self._is_requested or self._watcher.is_urgent
+        is_urgent = self._is_requested or self.watcher.is_urgent
         return self._paused_until if is_urgent else max(self._paused_until, self._deletions_at)
 
     @property
     def wants_scan(self) -> bool:
         """Return True if a change since the last scan is known."""
-        return self._is_requested or self._watcher.wants_scan or self._watcher.lost_events
+        return self._is_requested or self.watcher.wants_scan or self.watcher.lost_events
 
     def request_scan(self, changed: Iterable[FileKey] = ()) -> None:
         """Scan all inputs as soon as the delay after the last scan is over, and inspect these files now."""
@@ -124,7 +117,7 @@ class Survey:
         requested = self.wants_scan and now >= self._next_requested
         if not requested and now < self._first_due:
             return False
-        self.was_full_scan = full = self._watcher.lost_events or now >= self._full_scan_at
+        self.was_full_scan = full = self.watcher.lost_events or now >= self._full_scan_at
         of_all, hints = full, NO_HINTS
         if requested:
             is_asked, hints = self._is_requested, self._scan_begins(full=full)
@@ -175,7 +168,7 @@ class Survey:
         takes_deletions = full or now >= self._deletions_at
         if takes_deletions:
             self._deletions_at = now + DELETIONS_PAUSE
-        return self._watcher.scan_begins(full=full, deletions=takes_deletions)
+        return self.watcher.scan_begins(full=full, deletions=takes_deletions)
 
     def _scan(
         self, due: Iterable[InputSpec], hints: Mapping[Place, int], *, full: bool, is_partial: bool = False
@@ -189,7 +182,7 @@ class Survey:
             if listing is not self._listings[spec]:
                 changed = True
                 self._note(spec, listing)
-            self._problems.report_scan(spec.id, listing.problems, self._unmatched(spec, listing))
+            self.problems.report_scan(spec.id, listing.problems, self._unmatched(spec, listing))
         if not self._once:
             self._watch_directories(is_changed=changed)
         before = self._listed
@@ -223,18 +216,18 @@ class Survey:
         before = self._listed
         self._seen_since = {key: seen for key, seen in self._seen_since.items() if listed.get(key) == before[key]}
         self._listed = listed
-        self._candidates = listed | self._seen_since
-        self._present = {(key[0], candidate.file.path): key for key, candidate in listed.items()}
-        self._problems.keep({path for _, path in self._present})
+        self.candidates = listed | self._seen_since
+        self.present = {(key[0], candidate.file.path): key for key, candidate in listed.items()}
+        self.problems.keep({path for _, path in self.present})
 
     def _watch_directories(self, *, is_changed: bool) -> None:
         names = self._dependents.names
         if is_changed:
-            self._watcher.keep_directories(names)
+            self.watcher.keep_directories(names)
         moved = {path for directories in self._directories.values() for path in directories.symlinks.moved}
-        for directory in with_progress({*self._watcher.unwatched(names), *moved}, self._progressed):
+        for directory in with_progress({*self.watcher.unwatched(names), *moved}, self._progressed):
             if directory in names:
-                self._watcher.watch_directory(directory, set(names[directory]))
+                self.watcher.watch_directory(directory, set(names[directory]))
 
     def _report_missed(self, before: Mapping[FileKey, Candidate]) -> None:
         """Report missed files, except those that the paths match under another name in the same directory."""
@@ -265,9 +258,9 @@ class Survey:
     def look_again(self, keys: Iterable[FileKey]) -> None:
         """Update size and time of change of these files; request a scan if one has left its path."""
         for key in with_progress(keys, self._progressed):
-            if key not in self._candidates:
+            if key not in self.candidates:
                 continue
-            spec, scanned, _ = self._candidates[key]
+            spec, scanned, _ = self.candidates[key]
             try:
                 status = os.stat(scanned.path)
             except OSError:
@@ -275,20 +268,6 @@ class Survey:
                 continue
             if (status.st_dev, status.st_ino) == scanned.inode:
                 seen = Candidate.from_scan(spec, ScannedFile.from_status(scanned.path, status))
-                self._candidates[key] = self._seen_since[key] = seen
+                self.candidates[key] = self._seen_since[key] = seen
             else:
                 self.request_scan()
-
-    @property
-    def present(self) -> Mapping[tuple[str, str], FileKey]:
-        """The files under the paths now, by input and path."""
-        return MappingProxyType(self._present)
-
-
-@dataclass(frozen=True, slots=True)
-class Discovery:
-    """The parts that find files."""
-
-    survey: Survey
-    watcher: Watcher
-    problems: FileProblems

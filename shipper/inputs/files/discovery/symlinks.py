@@ -95,20 +95,15 @@ class Symlinks:
     `directories`: as in `follow`."""
 
     def __init__(self) -> None:
-        self.hints: Mapping[Place, int] = {}
-        self.is_partial = False
-        self.missed: dict[str, MissedFiles] = {}
-        self.led_elsewhere: set[str] = set()
-        self.moved: set[str] = set()
-        self.directories: set[str] = set()
+        self.begin_round({}, is_partial=False)
 
     def begin_round(self, hints: Mapping[Place, int], *, is_partial: bool) -> None:
         self.hints = hints
         self.is_partial = is_partial
-        self.missed = {}
-        self.led_elsewhere = set()
-        self.moved = set()
-        self.directories = set()
+        self.missed: dict[str, MissedFiles] = {}
+        self.led_elsewhere: set[str] = set()
+        self.moved: set[str] = set()
+        self.directories: set[str] = set()
 
 
 class PathHistory:

@@ -74,12 +74,8 @@ class PossiblyLost:
                     continue
                 self._metrics.bytes_lost += behind
                 logger.warning(
-                    "%s (file id %s) %s; %d bytes from offset %d were not shipped",
-                    state.path,
-                    state.id,
-                    why,
-                    behind,
-                    state.position,
+                    f"{state.path} (file id {state.id}) {why}; {behind} bytes from offset {state.position} were not "
+                    "shipped",
                     extra=EACH,
                 )
 

@@ -45,19 +45,6 @@ class Prefix:
         prefix._block = xxh3_128(prefix._chain)
         return prefix
 
-    def ends_alike(self, fd: int, rest: bytes) -> bool:
-        """Return True if the file has the last block that was fed, or everything if there is little, and then `rest`.
-        Raises OSError."""
-        other = Prefix()
-        if self.length > COMPARED_WHOLE:
-            other.length, other._chain = self.length - self.length % BLOCK, self._chain
-            other._block = xxh3_128(self._chain)
-        own = self.length - other.length
-        data = os.pread(fd, own + len(rest), other.length)
-        other.feed(memoryview(data)[:own])
-        is_alike = other._chain == self._chain and other._block.digest() == self._block.digest()
-        return is_alike and data[own:] == rest
-
     @property
     def proof(self) -> str:
         """The proof, hexadecimal: the chain, so that it can be continued, and the hash of everything."""
@@ -111,9 +98,13 @@ class ProofTrail:
         return self._prefix.proof
 
     def ends_alike(self, fd: int) -> bool:
-        """Return True if the file still ends as it was read, up to where it was read (Prefix.ends_alike). Raises
+        """Return True if the file still ends as it was read (Prefix.resume), up to where it was read. Raises
         OSError."""
-        return self._prefix is None or self._prefix.ends_alike(fd, b"".join(self._chunks))
+        if self._prefix is None:
+            return True
+        length, rest = self._prefix.length, b"".join(self._chunks)
+        is_alike = Prefix.resume(fd, self._prefix.proof, length) is not None
+        return is_alike and os.pread(fd, len(rest), length) == rest
 
     @property
     def read_bytes(self) -> ReadBytes | None:

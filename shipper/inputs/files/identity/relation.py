@@ -32,7 +32,7 @@ are shipped again. `file_identity.fingerprint` is for users who prefer the other
 
 from enum import Enum, auto
 
-from log_shipper.registry.state import MISSING, REMOVED, TRUNCATED, FileState
+from log_shipper.registry.state import TRUNCATED, FileState
 from log_shipper.shipper.inputs.files.discovery.spec import key_of
 from log_shipper.shipper.inputs.files.identity.opened_file import OpenedFile
 from log_shipper.shipper.inputs.files.identity.rotated_names import is_named_after, is_of_same_log, shows_rotation
@@ -52,18 +52,11 @@ class Relation(Enum):
     NONE = auto()
 
 
-RESUMES = {
-    MISSING: {Relation.SAME, Relation.SAME_INODE, Relation.ZIPPED, Relation.SAME_TIME, Relation.SAME_BEGINNING},
-    REMOVED: {Relation.SAME, Relation.SAME_INODE, Relation.ZIPPED, Relation.SAME_TIME, Relation.SAME_BEGINNING},
-    TRUNCATED: {Relation.COPY, Relation.SAME_BEGINNING},
-}
-
-
 def may_resume(state: FileState, opened: OpenedFile, original_id: str = "") -> bool:
     """Return True if there is evidence that the file may resume from the entry, if its bytes prove it. `original_id`:
     the file of which it is a suspected copy."""
     seen = relation(state, opened, original_id)
-    if state.ended is None or seen not in RESUMES[state.ended]:
+    if state.ended is None or seen is Relation.NONE:
         return False
     # An entry taken over from Filebeat has no proof of its bytes, nor has one of which nothing was acknowledged: only
     # the inode counts.

@@ -13,13 +13,13 @@ late copy of an older file is a new file, and is shipped again.
 """
 
 import logging
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 
 from log_shipper.registry.registrar import Registrar
 from log_shipper.registry.state import MISSING, FileState
 from log_shipper.shipper.clock import Clock
+from log_shipper.shipper.inputs.files.discovery.directory import inode_at
 from log_shipper.shipper.inputs.files.discovery.spec import InputSpec
 from log_shipper.shipper.inputs.files.identity.entries import RegistryEntries
 
@@ -132,10 +132,4 @@ class Cleaning:
 
 def _is_there(state: FileState) -> bool:
     """Return True if the entry's file exists, but has left the paths of the inputs."""
-    if state.ended != MISSING:
-        return False
-    try:
-        status = os.stat(state.path)
-    except OSError:
-        return False
-    return (status.st_dev, status.st_ino) == (state.device, state.inode)
+    return state.ended == MISSING and inode_at(state.path) == (state.device, state.inode)

@@ -146,8 +146,6 @@ class Closer:
     def _decide(self, harvester: Harvester, now: float, *, wanted: bool = False) -> bool:
         """Close the file if an option requires it. Return True if it stays open. `wanted`: another file waits for its
         place."""
-        if self._open_files.running.get(harvester.key) is not harvester:
-            return False
         if not (harvester.settled or harvester.is_removed):
             return True  # as in the table; mostly it is asked once before all is acknowledged
         seen = self._look(harvester, now, wanted=wanted)
@@ -214,12 +212,8 @@ class Closer:
         if lost > 0:
             self._metrics.bytes_lost += lost
             logger.warning(
-                "%s (file id %s) was removed; its last %d bytes, from offset %d, are an incomplete message and are "
-                "lost",
-                harvester.state.path,
-                harvester.state.id,
-                lost,
-                harvester.state.position,
+                f"{harvester.state.path} (file id {harvester.state.id}) was removed; its last {lost} bytes, from "
+                f"offset {harvester.state.position}, are an incomplete message and are lost",
                 extra=EACH,
             )
 
@@ -250,11 +244,8 @@ class Closer:
             if lost:
                 self._metrics.bytes_lost += lost
                 logger.warning(
-                    "%s (file id %s) was removed before all of it was acknowledged, and the agent is stopping: %s are "
-                    "lost",
-                    harvester.state.path,
-                    harvester.state.id,
-                    _bytes_of(harvester, lost, position, size),
+                    f"{harvester.state.path} (file id {harvester.state.id}) was removed before all of it was "
+                    f"acknowledged, and the agent is stopping: {_bytes_of(harvester, lost, position, size)} are lost",
                     extra=EACH,
                 )
 
@@ -263,12 +254,9 @@ class Closer:
         lost = harvester.bytes_behind(harvester.offset, size)
         self._metrics.bytes_lost += lost
         logger.warning(
-            "%s (file id %s) was removed and is closed before its end (%s): %s were not read; its disk space is "
+            f"{harvester.state.path} (file id {harvester.state.id}) was removed and is closed before its end "
+            f"({decided.why}): {_bytes_of(harvester, lost, harvester.offset, size)} were not read; its disk space is "
             "released",
-            harvester.state.path,
-            harvester.state.id,
-            decided.why,
-            _bytes_of(harvester, lost, harvester.offset, size),
             extra=EACH,
         )
         unproven = harvester.unproven

@@ -177,13 +177,8 @@ class CopyDetector:
         lost = max(status.st_size - start, 0) if status.st_nlink == 0 else 0
         if lost:
             logger.warning(
-                "%s was removed before it was read, and the agent is stopping: %d bytes from offset %d, which only "
-                "this copy of %s (file id %s) had, are lost",
-                opened.scanned.path,
-                lost,
-                start,
-                was.state.path,
-                was.state.id,
+                f"{opened.scanned.path} was removed before it was read, and the agent is stopping: {lost} bytes from "
+                f"offset {start}, which only this copy of {was.state.path} (file id {was.state.id}) had, are lost",
                 extra=EACH,
             )
         return lost
@@ -284,9 +279,8 @@ class CopyDetector:
     def _original(self, path: str, key: FileKey) -> Iterator[Plain | None]:
         """Yield the file with this key: by its own descriptor if it is open, wherever it was moved, else the file at
         the path; None if that is another one."""
-        fd = self._open_files.descriptor_of(key)
-        if fd is not None:
-            yield Plain(fd)
+        if (harvester := self._files.running.get(key)) is not None:
+            yield Plain(harvester.fd)
             return
         with opened_plain(path) as file:
             yield file if file is not None and _inode_of(file) == key[1:] else None

@@ -168,12 +168,8 @@ class Deletions:
             why = f"it cannot be read: {error.strerror}"
         self._metrics.bytes_lost += max(size - state.position, 0)
         logger.error(
-            "%s (file id %s): was written to during its deletion, and %s: the data from offset %d to %d is lost",
-            state.path,
-            state.id,
-            why,
-            state.position,
-            size,
+            f"{state.path} (file id {state.id}): was written to during its deletion, and {why}: the data from offset "
+            f"{state.position} to {size} is lost",
             extra=EACH,
         )
 
@@ -192,11 +188,8 @@ def _put_back(aside: str, path: str) -> None:
         os.unlink(aside)
     except OSError as error:
         logger.error(
-            "%s: could not restore its original name (delete.enabled): %s; it is now %s. No data is lost; rename it "
-            "if the paths of its input do not match the new name",
-            path,
-            error.strerror,
-            aside,
+            f"{path}: could not restore its original name (delete.enabled): {error.strerror}; it is now {aside}. No "
+            "data is lost; rename it if the paths of its input do not match the new name",
             extra=EACH,
         )
 

@@ -84,7 +84,6 @@ class File:
     another file.
     """
 
-    key: FileKey
     state: State | None = None
     identified: FileIdentity | None = None
     is_fresh: bool = False
@@ -114,11 +113,8 @@ class Files:
         """Return the record of the file, a new one if it is unknown."""
         file = self._files.get(key)
         if file is None:
-            file = self._files[key] = File(key)
+            file = self._files[key] = File()
         return file
-
-    def __len__(self) -> int:
-        return len(self._files)
 
     def identified(self, key: FileKey) -> FileIdentity | None:
         file = self._files.get(key)
@@ -204,7 +200,7 @@ class Files:
                 del self._files[key]
                 forgotten.append(key)
             else:
-                self._files[key] = File(key, state)
+                self._files[key] = File(state)
         return forgotten
 
     def unread(self, input_ids: Container[str], candidates: Mapping[FileKey, Candidate]) -> Iterator[str]:

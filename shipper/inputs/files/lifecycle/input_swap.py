@@ -9,16 +9,15 @@ A file without a name (deleted, or moved out of the paths) could not be opened a
 options, and then closed.
 """
 
-import os
 from collections.abc import Container, Iterable, Sequence
 from typing import Protocol
 
-from log_shipper.shipper.inputs.files.discovery.scanner import Inode
+from log_shipper.shipper.inputs.files.discovery.directory import inode_at
 from log_shipper.shipper.inputs.files.discovery.spec import Candidate, FileKey, InputSpec, key_of
-from log_shipper.shipper.inputs.files.discovery.survey import Discovery
+from log_shipper.shipper.inputs.files.discovery.survey import Survey
 from log_shipper.shipper.inputs.files.identity.rotated_names import possible_originals
 from log_shipper.shipper.inputs.files.lifecycle.open_files import OpenFiles
-from log_shipper.shipper.inputs.files.lifecycle.resolver import Identity
+from log_shipper.shipper.inputs.files.lifecycle.resolver import FileResolver
 from log_shipper.shipper.inputs.files.lifecycle.transitions import FileEvent, next_state
 from log_shipper.shipper.inputs.files.reading.batch_reader import BatchReader
 from log_shipper.shipper.inputs.files.reading.factory import ActiveInputs, Input
@@ -41,19 +40,17 @@ class InputSwap:
     def __init__(
         self,
         inputs: ActiveInputs,
-        discovery: Discovery,
+        survey: Survey,
         open_files: OpenFiles,
         reading: BatchReader,
-        identity: Identity,
+        resolver: FileResolver,
         rules: Sequence[Rules],
     ) -> None:
         self._inputs = inputs
-        self._survey = discovery.survey
-        self._problems = discovery.problems
+        self._survey = survey
         self._open_files = open_files
         self._reading = reading
-        self._copies = identity.copies
-        self._entries = identity.entries
+        self._copies, self._entries = resolver.copies, resolver.entries
         self._rules = rules
         self._leaving: dict[Harvester, None] = {}
 
@@ -88,7 +85,7 @@ class InputSwap:
         for rules in self._rules:
             rules.keep(used | specs.keys())
             rules.update_rules(specs.values())
-        self._problems.forget_scans(removed - specs.keys())
+        self._survey.problems.forget_scans(removed - specs.keys())
         self._survey.replace(specs.values())
         files = self._open_files
         leaving = [running for running in files.running.values() if running.source.input_id in removed]
@@ -140,7 +137,7 @@ class InputSwap:
         """Return True if the file cannot be opened again: no path of the inputs matches it, and it has left its path. A
         file that is still there is not nameless, even if no input includes it."""
         is_named = any(key in self._survey.candidates for key in self._keys(harvester))
-        return not is_named and _inode_at(harvester.state.path) != harvester.key[1:]
+        return not is_named and inode_at(harvester.state.path) != harvester.key[1:]
 
     def _is_running(self, harvester: Harvester) -> bool:
         return self._open_files.running.get(harvester.key) is harvester
@@ -148,11 +145,3 @@ class InputSwap:
     def _is_draining(self, harvester: Harvester) -> bool:
         draining = self._open_files.files.draining.get(harvester.key)
         return draining is not None and draining.harvester is harvester
-
-
-def _inode_at(path: str) -> Inode | None:
-    try:
-        status = os.stat(path)
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino

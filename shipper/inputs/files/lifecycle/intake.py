@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from log_shipper.registry.state import FileState
 from log_shipper.shipper.inputs.base import SourceContext
 from log_shipper.shipper.inputs.files.discovery.spec import Candidate, FileKey, InputSpec
-from log_shipper.shipper.inputs.files.discovery.survey import Discovery
+from log_shipper.shipper.inputs.files.discovery.survey import Survey
 from log_shipper.shipper.inputs.files.identity.opened_file import OpenedFile
 from log_shipper.shipper.inputs.files.lifecycle.copy_detector import FilesAt
-from log_shipper.shipper.inputs.files.lifecycle.resolver import Identity
+from log_shipper.shipper.inputs.files.lifecycle.resolver import FileResolver
 from log_shipper.shipper.inputs.files.lifecycle.starting import HarvesterStarter, OpenLimits
 
 
@@ -18,19 +18,15 @@ class FileIntake:
     def __init__(
         self,
         specs: Mapping[str, InputSpec],
-        discovery: Discovery,
-        identity: Identity,
+        survey: Survey,
+        resolver: FileResolver,
         places: OpenLimits,
         starter: HarvesterStarter,
         context: SourceContext,
     ) -> None:
         self._specs = specs
-        self._survey = discovery.survey
-        self._watcher = discovery.watcher
-        self._problems = discovery.problems
-        self._entries = identity.entries
-        self._copies = identity.copies
-        self._resolver = identity.resolver
+        self._survey, self._watcher, self._problems = survey, survey.watcher, survey.problems
+        self._resolver, self._entries, self._copies = resolver, resolver.entries, resolver.copies
         self._open_limits = places
         self._starter = starter
         self._once = context.once

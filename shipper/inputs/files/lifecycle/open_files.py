@@ -190,12 +190,8 @@ class OpenFiles:
             harvester.state = replace(harvester.state, size_seen=size)  # else it would be counted twice
             self._metrics.bytes_lost += lost
             logger.warning(
-                "%s (file id %s) was truncated to %d bytes before all of it was read: %d bytes from offset %d are lost",
-                harvester.state.path,
-                harvester.state.id,
-                size,
-                lost,
-                size,
+                f"{harvester.state.path} (file id {harvester.state.id}) was truncated to {size} bytes before all of it "
+                f"was read: {lost} bytes from offset {size} are lost",
                 extra=EACH,
             )
 
@@ -277,9 +273,6 @@ class OpenFiles:
         if key in self.running:
             return self.running[key].state
         return self._entries.closed_entries.get(key) or self._entries.matched_entries.get(key)
-
-    def descriptor_of(self, key: FileKey) -> int | None:
-        return self.running[key].fd if key in self.running else None
 
     def _close_file(self, harvester: Harvester, then: Closed | None) -> None:
         self._scheduler.closed(harvester)

@@ -9,7 +9,6 @@ import logging
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 
 from log_shipper.registry.state import FileState
@@ -47,8 +46,8 @@ class FileResolver:
     ) -> None:
         self._files = open_files.files
         self._named = open_files.named
-        self._entries = entries
-        self._copies = copies
+        self.entries = entries
+        self.copies = copies
         self._report = report
         self._clock = context.clock
         self._once = context.once
@@ -76,12 +75,12 @@ class FileResolver:
         """Return True if the file was touched (resend_on_touch), or is being written to: it is closed, and the next
         survey opens it again. End the entry of a touched file."""
         try:
-            if not self._entries.is_touched(opened):
+            if not self.entries.is_touched(opened):
                 return False
         except OSError:
             return False  # reported when the file is read
         if self._once or is_settled(opened.modified, self._clock.time()):
-            self._entries.end_touched(opened)
+            self.entries.end_touched(opened)
             self._files[opened.key].is_fresh = True  # else it may wait as a suspected copy
             return False
         opened.close()
@@ -112,7 +111,7 @@ class FileResolver:
         originals = dict.fromkeys(
             (file.spec.id, original)
             for file in opened
-            if self._entries.is_unknown(file)
+            if self.entries.is_unknown(file)
             for original in possible_originals(file.scanned.path)
         )
         together = {file.key for file in opened}
@@ -124,9 +123,9 @@ class FileResolver:
     def note_path(self, state: FileState, candidate: Candidate) -> None:
         """Note that a closed file was renamed. If it waits for its turn, and was truncated before, its entry ends
         first, with the path by which its copy is recognised."""
-        if self._entries.closed_entries.get(name_of_entry(state)) is state:  # else it was opened, or has ended
+        if self.entries.closed_entries.get(name_of_entry(state)) is state:  # else it was opened, or has ended
             self._check(candidate)
-            self._entries.note_path(state, candidate.file.path)
+            self.entries.note_path(state, candidate.file.path)
 
     def reopen(self, path: str, open_fd: int, spec: InputSpec, was: FileState | None = None) -> OpenedFile:
         """Return an open file again, with its own descriptor. `was`: the entry with which it was matched before. Raises
@@ -154,8 +153,8 @@ class FileResolver:
         opened = self._open(candidate.spec, candidate.file)
         if opened is not None:
             with suppress(OSError):  # reported when the file is opened in its turn
-                self._entries.check(opened)
-                self._entries.mark_rewritten(opened)
+                self.entries.check(opened)
+                self.entries.mark_rewritten(opened)
             opened.close()
 
     def identify(self, opened: list[OpenedFile], files_at: FilesAt | None) -> list[tuple[OpenedFile, EntryMatch]]:
@@ -163,38 +162,38 @@ class FileResolver:
         is None if no file can be a copy of one that has not ended."""
         for file in with_progress(opened, self._progressed):
             with suppress(OSError):  # reported when the file is read
-                self._entries.mark_rewritten(file)
+                self.entries.mark_rewritten(file)
         claims: dict[FileKey, EntryMatch] = {}
         successors: dict[FileKey, FileKey] = {}
         left = {file.key: file for file in opened}
-        for step, turn in ((self._entries.claim, opened), (self._adopt, sorted(opened, key=_comes_last))):
+        for step, turn in ((self.entries.claim, opened), (self._adopt, sorted(opened, key=_comes_last))):
             for file in with_progress([candidate for candidate in turn if candidate.key in left], self._progressed):
                 claim = self._try(step, file, left)
                 if claim is not None:
                     claims[file.key] = claim
                     del left[file.key]
-                    self._copies.drop(file.key)
+                    self.copies.drop(file.key)
                     if claim.was is not None:
                         successors[key_of(claim.was)] = file.key
-        waiting = self._copies.inherit(successors)
+        waiting = self.copies.inherit(successors)
         for key, file in with_progress(list(left.items()), self._progressed):
             if key not in waiting and not self._is_suspect(file, files_at):
                 claim = self._try(self._make, file, left)
                 if claim is not None:
                     claims[key] = claim
-        self._entries.matched_entries.clear()
+        self.entries.matched_entries.clear()
         for file in opened:
             if file.key not in claims and file.key not in self._files.suspects:
                 file.close()
         return [(file, claims[file.key]) for file in opened if file.key in claims]
 
     def _adopt(self, opened: OpenedFile) -> EntryMatch | None:
-        return self._entries.adopt(opened, self._copies.original_id_of(opened.key))
+        return self.entries.adopt(opened, self.copies.original_id_of(opened.key))
 
     def _make(self, opened: OpenedFile) -> EntryMatch:
-        shipped = self._copies.shipped_of(opened, self._entries.unclaimed)
-        self._copies.drop(opened.key)
-        return self._entries.make(opened, shipped)
+        shipped = self.copies.shipped_of(opened, self.entries.unclaimed)
+        self.copies.drop(opened.key)
+        return self.entries.make(opened, shipped)
 
     def _is_suspect(self, opened: OpenedFile, files_at: FilesAt | None) -> bool:
         file = self._files[opened.key]
@@ -202,7 +201,7 @@ class FileResolver:
             file.is_fresh = False
             return False
         try:
-            return self._copies.must_wait(opened, files_at)
+            return self.copies.must_wait(opened, files_at)
         except OSError as error:
             self._report(opened.scanned.path, f"cannot be read: {error.strerror}")
             return False
@@ -214,7 +213,7 @@ class FileResolver:
             return step(opened)
         except OSError as error:
             self._report(opened.scanned.path, f"cannot be read: {error.strerror}")
-            self._copies.drop(opened.key)
+            self.copies.drop(opened.key)
         del left[opened.key]
         return None
 
@@ -296,15 +295,6 @@ class FileResolver:
                 "prospector.scanner.exclude_files",
                 path,
             )
-
-
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """The parts that identify files."""
-
-    entries: RegistryEntries
-    copies: CopyDetector
-    resolver: FileResolver
 
 
 def _is_by_fingerprint(opened: OpenedFile) -> bool:

@@ -313,14 +313,10 @@ def to_open(candidates: Mapping[FileKey, Candidate], files: Files) -> list[Candi
     return wanted
 
 
-class Moved(NamedTuple):
-    """The open files that a survey found at another path, with that path, and those that it did not find."""
-
-    renamed: list[tuple[Harvester, ScannedFile]]
-    missing: list[Harvester]
-
-
-def find_moved(candidates: Mapping[FileKey, Candidate], files: Files) -> Moved:
+def find_moved(
+    candidates: Mapping[FileKey, Candidate], files: Files
+) -> tuple[list[tuple[Harvester, ScannedFile]], list[Harvester]]:
+    """Return the open files at another path, with that path, and those that a survey did not find."""
     renamed, missing = [], []
     for key, harvester in files.running.items():
         if harvester.path_state is PathState.REMOVED:
@@ -329,4 +325,4 @@ def find_moved(candidates: Mapping[FileKey, Candidate], files: Files) -> Moved:
             missing.append(harvester)
         elif (file := candidates[key].file).path != harvester.state.path:
             renamed.append((harvester, file))
-    return Moved(renamed, missing)
+    return renamed, missing

@@ -101,8 +101,6 @@ def _log(file: ScannedFile, *, is_replaced: bool) -> None:
             "moved, add its new path to the input's paths"
         )
     logger.warning(
-        "%s %s. If files often wait to be opened, raise harvester_limit or RLIMIT_NOFILE",
-        file.path,
-        words,
+        f"{file.path} {words}. If files often wait to be opened, raise harvester_limit or RLIMIT_NOFILE",
         extra=EACH,
     )

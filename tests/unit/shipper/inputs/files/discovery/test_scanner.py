@@ -13,8 +13,9 @@ import pytest
 
 from log_shipper.shipper.inputs.files.discovery.directory import TICK, Kind, kind_of
 from log_shipper.shipper.inputs.files.discovery.directory_tree import Directories
-from log_shipper.shipper.inputs.files.discovery.scanner import ScannedFile, Scanner, ScanOptions, ScanResult
+from log_shipper.shipper.inputs.files.discovery.scanner import ScannedFile, Scanner, ScanResult
 from log_shipper.shipper.inputs.files.discovery.symlinks import ANY_NAME
+from log_shipper.shipper.options.model import ScannerConfig
 from tests.capabilities import without_capabilities
 from tests.fakes import ManualClock
 from tests.model.seeds import for_each_seed
@@ -31,7 +32,7 @@ class Search:
         self.clock = ManualClock()
         paths = tuple(os.path.join(place, pattern) for pattern in patterns)
         self.progress = 0
-        self.scanner = Scanner(paths, ScanOptions(**options), self.clock.monotonic, self._progressed)
+        self.scanner = Scanner(paths, ScannerConfig(**options), self.clock.monotonic, self._progressed)
 
     def _progressed(self) -> None:
         self.progress += 1
@@ -107,7 +108,7 @@ def test_only_regular_files_count_and_a_wildcard_reports_no_others(tmp_path: Pat
 def test_two_stars_reach_every_depth_unless_that_is_off(tmp_path: Path, recursive: bool, expected: list[str]) -> None:
     for name in ["top.log", "x/one.log", "x/.y/.hidden.log"]:
         write(tmp_path / name)
-    assert Search(tmp_path, "**/*.log", recursive=recursive).names() == expected
+    assert Search(tmp_path, "**/*.log", recursive_glob=recursive).names() == expected
 
 
 def test_two_stars_at_the_end_are_all_files_below(tmp_path: Path) -> None:
@@ -158,7 +159,7 @@ def test_a_relative_path_counts_from_where_the_scanner_was_made(tmp_path: Path) 
     here = os.getcwd()
     os.chdir(tmp_path)
     try:
-        scanner = Scanner(("logs/../logs/*.log",), ScanOptions())
+        scanner = Scanner(("logs/../logs/*.log",), ScannerConfig())
     finally:
         os.chdir(here)
     assert [file.path for file in scanner.scan(full=False).files.values()] == [f"{tmp_path}/logs/a.log"]
@@ -167,7 +168,7 @@ def test_a_relative_path_counts_from_where_the_scanner_was_made(tmp_path: Path) 
 def test_exclude_and_include_are_searched_for_in_the_path(tmp_path: Path) -> None:
     for name in ["app/a.log", "app/a.log.gz", "nginx/b.log", "nginx/c.txt"]:
         write(tmp_path / name)
-    assert Search(tmp_path, "*/*", exclude=(r"\.gz$", "^app"), include=(r"/app/", r"b\.log$")).names() == [
+    assert Search(tmp_path, "*/*", exclude_files=(r"\.gz$", "^app"), include_files=(r"/app/", r"b\.log$")).names() == [
         "app/a.log",
         "nginx/b.log",
     ]
@@ -267,8 +268,8 @@ def test_exclude_and_include_count_for_the_target_of_a_link_too(tmp_path: Path) 
     write(tmp_path / "shop" / "b")
     (tmp_path / "a.log").symlink_to("kube-system/a")
     (tmp_path / "b.log").symlink_to("shop/b")
-    assert Search(tmp_path, "*.log", symlinks=True, exclude=("kube-system",)).names() == ["b.log"]
-    assert Search(tmp_path, "*.log", symlinks=True, include=("kube-system",)).names() == []
+    assert Search(tmp_path, "*.log", symlinks=True, exclude_files=("kube-system",)).names() == ["b.log"]
+    assert Search(tmp_path, "*.log", symlinks=True, include_files=("kube-system",)).names() == []
 
 
 # ---------------------------------------------------------------------------------------------------- problems
@@ -287,7 +288,7 @@ def test_a_pattern_without_a_file_is_a_problem_until_there_is_one(tmp_path: Path
 
 def test_a_pattern_whose_files_are_all_excluded_has_that_problem(tmp_path: Path) -> None:
     write(tmp_path / "a.log")
-    search = Search(tmp_path, "*.log", exclude=("a",))
+    search = Search(tmp_path, "*.log", exclude_files=("a",))
     search.list_until_reliable()
     assert search.problems() == {"*.log": "exclude_files and include_files leave out every file that it matches"}
 
@@ -471,7 +472,7 @@ def test_a_change_within_the_same_tick_of_the_file_system_is_seen(tmp_path: Path
     place = f"/proc/{os.getpid()}/fd"
     held = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
     clock = ManualClock()
-    scanner = Scanner((f"{place}/90[0-9]",), ScanOptions(symlinks=True), clock.monotonic)
+    scanner = Scanner((f"{place}/90[0-9]",), ScannerConfig(symlinks=True), clock.monotonic)
     files = [write(tmp_path / name) for name in ("early", "late")]
     early, late = [(file.stat().st_dev, file.stat().st_ino) for file in files]
     scanner.scan(full=False)
@@ -510,7 +511,7 @@ def test_a_file_that_is_moved_while_directories_are_listed_is_not_missed(tmp_pat
         return 0.0
 
     move_at = 0
-    scanner = Scanner((f"{tmp_path}/*/*.log",), ScanOptions(), monotonic)
+    scanner = Scanner((f"{tmp_path}/*/*.log",), ScannerConfig(), monotonic)
     for _ in range(scans):
         assert len(scanner.scan(full=False).files) == 1
     move_at = asked + (3 if scans else 5)
@@ -638,7 +639,7 @@ def test_scanners_with_directories_in_common_list_them_once_and_miss_no_change(t
     directories = Directories(clock.monotonic, count)
     ids = [f"{number:032d}" for number in range(20)]
     patterns = [(f"{tmp_path}/*-{identity}.log",) for identity in ids]
-    scanners = [Scanner(paths, ScanOptions(), clock.monotonic, directories=directories) for paths in patterns]
+    scanners = [Scanner(paths, ScannerConfig(), clock.monotonic, directories=directories) for paths in patterns]
 
     def scan() -> list[list[str]]:
         nonlocal counted
@@ -657,7 +658,7 @@ def test_scanners_with_directories_in_common_list_them_once_and_miss_no_change(t
     (tmp_path / f"db-{ids[19]}.log").touch()
     assert scan()[0] == []
     assert scan()[19] == [f"db-{ids[19]}.log"]
-    late = Scanner((f"{tmp_path}/*",), ScanOptions(), clock.monotonic, directories=directories)
+    late = Scanner((f"{tmp_path}/*",), ScannerConfig(), clock.monotonic, directories=directories)
     assert len(late.scan(full=False).files) == 10
 
 
@@ -666,7 +667,7 @@ def test_what_changes_between_two_scanners_of_one_directory_is_left_to_the_next_
     clock = ManualClock()
     directories = Directories(clock.monotonic)
     one, two = (
-        Scanner((f"{tmp_path}/*.{ending}",), ScanOptions(), clock.monotonic, directories=directories)
+        Scanner((f"{tmp_path}/*.{ending}",), ScannerConfig(), clock.monotonic, directories=directories)
         for ending in ("log", "txt")
     )
     for expected in (0, 1):

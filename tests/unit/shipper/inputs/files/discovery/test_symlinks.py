@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from log_shipper.shipper.inputs.files.discovery.directory_tree import Directories
-from log_shipper.shipper.inputs.files.discovery.scanner import Scanner, ScanOptions
+from log_shipper.shipper.inputs.files.discovery.scanner import Scanner
 from log_shipper.shipper.inputs.files.discovery.symlinks import (
     ANY_NAME,
     MAX_LINKED_NAMES,
@@ -19,6 +19,7 @@ from log_shipper.shipper.inputs.files.discovery.symlinks import (
     Symlinks,
     follow,
 )
+from log_shipper.shipper.options.model import ScannerConfig
 from tests.fakes import ManualClock
 
 
@@ -113,7 +114,7 @@ def test_places_of_a_pattern_are_those_of_the_links_that_it_leads_to(tmp_path: P
     for number in range(3):
         link(logs / f"{number}.log", write(tmp_path / "shared" / f"{number}.txt"))
     link(tmp_path / "current", logs)
-    scanner = Scanner((f"{tmp_path}/current/*.log",), ScanOptions(symlinks=True))
+    scanner = Scanner((f"{tmp_path}/current/*.log",), ScannerConfig(symlinks=True))
     shared = {(f"{tmp_path}/shared", f"{number}.txt") for number in range(3)}
     names = {(str(logs), f"{number}.log") for number in range(3)}
     listed = {(f"{tmp_path}/current", ANY_NAME), (str(tmp_path), "current")}
@@ -126,7 +127,7 @@ def test_places_of_a_pattern_are_those_of_the_links_that_it_leads_to(tmp_path: P
 
 def test_links_are_not_followed_where_they_are_not_read(tmp_path: Path) -> None:
     link(tmp_path / "logs" / "a.log", write(tmp_path / "other" / "a.txt"))
-    places = Scanner((f"{tmp_path}/logs/*.log",), ScanOptions()).scan(full=False).places
+    places = Scanner((f"{tmp_path}/logs/*.log",), ScannerConfig()).scan(full=False).places
     assert places == {(f"{tmp_path}/logs", ANY_NAME)}
 
 
@@ -134,7 +135,7 @@ def test_a_link_is_followed_again_when_one_on_its_way_is_replaced(tmp_path: Path
     one, two = write(tmp_path / "1" / "a.log"), write(tmp_path / "2" / "a.log")
     middle = link(tmp_path / "middle", one)
     link(tmp_path / "logs" / "a.log", middle)
-    scanner = Scanner((f"{tmp_path}/logs/*.log",), ScanOptions(symlinks=True))
+    scanner = Scanner((f"{tmp_path}/logs/*.log",), ScannerConfig(symlinks=True))
     assert (str(one.parent), "a.log") in scanner.scan(full=False).places
     link(tmp_path / "next", two).replace(middle)
     assert (str(two.parent), "a.log") in scanner.scan(full=False).places
@@ -145,7 +146,7 @@ def test_a_link_that_leads_to_the_same_file_by_another_way_is_followed_after_a_h
     middle = link(tmp_path / "middle", file)
     link(tmp_path / "logs" / "a.log", middle)
     directories = Directories(ManualClock().monotonic)
-    scanner = Scanner((f"{tmp_path}/logs/*.log",), ScanOptions(symlinks=True), directories=directories)
+    scanner = Scanner((f"{tmp_path}/logs/*.log",), ScannerConfig(symlinks=True), directories=directories)
     directories.begin_round()
     scanner.scan(full=False)
     link(tmp_path / "next", link(tmp_path / "detour", file)).replace(middle)
@@ -158,7 +159,7 @@ def test_a_partial_round_looks_only_where_there_was_a_hint(tmp_path: Path) -> No
     for target in targets:
         link(tmp_path / "logs" / f"{target.name}.log", target)
     directories = Directories(ManualClock().monotonic)
-    scanner = Scanner((f"{tmp_path}/logs/*.log",), ScanOptions(symlinks=True), directories=directories)
+    scanner = Scanner((f"{tmp_path}/logs/*.log",), ScannerConfig(symlinks=True), directories=directories)
     directories.begin_round()
     before = set(scanner.scan(full=False).files)
     for target in targets:

@@ -94,12 +94,13 @@ class RegistryEntries:
         self.closed_entries[name_of_entry(state)] = state
 
     def ended(self, state: FileState, why: str) -> FileState:
-        """Return the state of a file that was deleted or truncated or has left the paths, and note it in the
-        registry."""
+        """Return the state of a file that was deleted or truncated or has left the paths. Note it in the registry."""
         spec = self._inputs.get(state.input)
         stays = spec is not None and not spec.config.clean_removed and why != TRUNCATED
-        ttl = -1.0 if stays else KEPT_FOR
-        state = replace(state, ended=why, ttl=ttl, updated=self._clock.time())
+        ttl, now = -1.0 if stays else KEPT_FOR, self._clock.time()
+        # ext4 shows the new size some milliseconds before the time of a truncation. A copy may be younger than that.
+        modified = max(state.modified, int(now * 10**9)) if why == TRUNCATED else state.modified
+        state = replace(state, ended=why, ttl=ttl, updated=now, modified=modified)
         self._registrar.note(state)
         return state
 

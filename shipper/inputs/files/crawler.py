@@ -305,6 +305,7 @@ class Crawler:
         candidates = self._survey.candidates
         self.open_files.forget_missing(candidates)
         unwatched = [key for key in self.files.to_open_again if not self._watcher.is_watched(key)]
+        self._resolver.find_written_over(unwatched, candidates)
         self._survey.look_again({*unwatched, *self._touches.closed, *self._open_limits.take_files_to_inspect()})
         self._touches.step()
         self.open_files.end_renamed(candidates)

@@ -21,15 +21,20 @@ NEVER = float("inf")
 @dataclass(frozen=True, slots=True)
 class Closed:
     """A closed file that has not ended: it is opened again when it has new data. `seen`: its status when it was closed;
-    `surveyed`: the survey's object, which is the same if the file was not inspected since."""
+    `surveyed`: the survey's object, which is the same if the file was not inspected since; `nuls_at`: where the NULs
+    begin with which it ends (padding.py)."""
 
     seen: ScannedFile
     surveyed: ScannedFile | None = None
+    nuls_at: int | None = None
 
     @classmethod
-    def from_status(cls, path: str, status: os.stat_result, candidate: Candidate | None) -> "Closed":
+    def from_status(
+        cls, path: str, status: os.stat_result, candidate: Candidate | None, nuls_at: int | None = None
+    ) -> "Closed":
         """Return the state of a file that is closed now. `candidate`: the survey's object."""
-        return cls(ScannedFile.from_status(path, status), candidate.file if candidate is not None else None)
+        surveyed = candidate.file if candidate is not None else None
+        return cls(ScannedFile.from_status(path, status), surveyed, nuls_at)
 
     def has_new_data(self, scanned: ScannedFile) -> bool:
         """Return True if the file has changed. Its time of change counts too: another file may have its inode, size and

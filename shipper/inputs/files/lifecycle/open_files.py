@@ -81,9 +81,10 @@ class OpenFiles:
 
     def _watch_closed(self, opened: OpenedFile) -> None:
         key, fd = opened.key, opened.content.fd
-        if opened.size == opened.scanned.size:  # writes to mapped memory, over NULs at the end, give no event
+        nuls_at = opened.size if opened.size < opened.scanned.size else None
+        if nuls_at is None:  # writes to mapped memory, over NULs at the end, give no event
             self._watcher.watch_file(key, fd)
-        closed = Closed(opened.scanned)
+        closed = Closed(opened.scanned, nuls_at=nuls_at)
         if closed.has_new_data(Closed.from_status(opened.scanned.path, os.fstat(fd), None).seen):
             self._to_look_at.append(key)  # it was written to before the watch was set
         opened.close()
@@ -118,7 +119,8 @@ class OpenFiles:
                 harvester.state = replace(harvester.state, modified=0)
         closed = None
         if decided.to is To.CLOSED and status is not None:
-            closed = Closed.from_status(harvester.state.path, status, self._candidate_of(harvester.key))
+            nuls_at = harvester.read_to if harvester.padding else None
+            closed = Closed.from_status(harvester.state.path, status, self._candidate_of(harvester.key), nuls_at)
         self._close_file(harvester, closed)
 
     def note_reported(self, harvester: Harvester) -> None:

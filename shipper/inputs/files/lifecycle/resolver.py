@@ -20,7 +20,13 @@ from log_shipper.shipper.inputs.files.identity.content import close_descriptor, 
 from log_shipper.shipper.inputs.files.identity.entries import RegistryEntries
 from log_shipper.shipper.inputs.files.identity.fingerprint import Name, name_of_entry, name_of_file, name_of_short_file
 from log_shipper.shipper.inputs.files.identity.missing_files import FileIdentity
-from log_shipper.shipper.inputs.files.identity.opened_file import EntryMatch, OpenedFile, is_log_of, path_of
+from log_shipper.shipper.inputs.files.identity.opened_file import (
+    EntryMatch,
+    OpenedFile,
+    is_log_of,
+    opened_plain,
+    path_of,
+)
 from log_shipper.shipper.inputs.files.identity.rotated_names import possible_originals
 from log_shipper.shipper.inputs.files.identity.touched import is_settled
 from log_shipper.shipper.inputs.files.lifecycle.copy_detector import CopyDetector, FilesAt
@@ -28,6 +34,8 @@ from log_shipper.shipper.inputs.files.lifecycle.open_files import OpenFiles
 from log_shipper.shipper.reader.gzip_file import is_gzip
 
 logger = logging.getLogger(__name__)
+
+LONGEST_CHARACTER = 4  # bytes
 
 Step = Callable[[OpenedFile], EntryMatch | None]
 
@@ -142,6 +150,17 @@ class FileResolver:
         if was is None or was.ended is None:
             self._files[opened.key].is_fresh = True  # else it may still be a copy of another file
         return opened
+
+    def find_written_over(self, unwatched: Iterable[FileKey], candidates: Mapping[FileKey, Candidate]) -> None:
+        """Have closed files opened again of which the NULs at the end were written over through mapped memory. This
+        changes neither their size nor, before the kernel has written the page to disk, a time."""
+        for key in unwatched:
+            closed = self._files.closed.get(key)
+            if closed is None or closed.nuls_at is None or key not in candidates:
+                continue
+            with opened_plain(candidates[key].file.path) as file, suppress(OSError):
+                if file is not None and any(os.pread(file.fd, LONGEST_CHARACTER, closed.nuls_at)):
+                    self._files.change(key, None)
 
     def check_replaced(self, unopened: Iterable[Candidate], candidates: Mapping[FileKey, Candidate]) -> None:
         """End the entries of waiting files that were replaced: their new content may be lost, too."""

@@ -7,7 +7,8 @@ it are in flight is Draining first. What is done in capitals is an `Effect`.
 | state     | what is seen of the file                            | becomes   | what is done                           |
 |-----------|-----------------------------------------------------|-----------|----------------------------------------|
 | none      | a path of an input names it                         | Waiting   |                                        |
-| Closed    | its size or a time has changed                      | Waiting   |                                        |
+| Closed    | its size or a time has changed, or text is where    | Waiting   |                                        |
+|           | its NULs began (open_files.py)                      |           |                                        |
 | Closed    | no path names it any more                           | none      | its entry ends as missing              |
 |           |                                                     |           | (missing_files.py)                     |
 | Waiting   | there is a place for it                             | opened    |                                        |

@@ -101,7 +101,7 @@ def row(state: FileState) -> tuple[Any, ...]:
         state.compressed,
         state.proof,
         state.birth,
-        state.modified,
+        min(max(state.modified, -_SIGNED), _SIGNED - 1),  # anyone may give a file a time after 2262
         state.changed,
         state.kind,
         state.cursor,

@@ -44,6 +44,16 @@ def test_every_field_of_an_entry_survives_whatever_its_values(state: FileState, 
     assert table.load(connection, FILE)[0] == {state.id: state}
 
 
+@pytest.mark.parametrize(("modified", "written"), [(2**63, 2**63 - 1), (2**70, 2**63 - 1), (-(2**64), -(2**63))])
+def test_a_time_that_sqlite_cannot_hold_becomes_the_nearest(
+    modified: int, written: int, connection: sqlite3.Connection
+) -> None:
+    """A file may have any time, of the year 2300 for example."""
+    state = replace(A, inode=2**64 - 1, modified=modified)
+    table.write(connection, [state])
+    assert table.load(connection, FILE)[0] == {state.id: replace(state, modified=written)}
+
+
 @pytest.mark.parametrize("count", [1, 127, 128, 129, 1000])
 def test_any_number_of_entries_is_written_changed_and_removed(count: int, connection: sqlite3.Connection) -> None:
     table.write(connection, [replace(A, id=str(number), position=number) for number in range(count)])

@@ -61,6 +61,34 @@ def test_of_a_copy_that_lacks_the_last_lines_nothing_is_shipped_again(lab: Lab, 
     assert lab.messages == ["one", "two", "three", "four", "of the copy"]
 
 
+@pytest.mark.parametrize("is_closed", [False, True])
+@pytest.mark.parametrize("original", ["app.log", "web/app.log"])
+@pytest.mark.parametrize("copy", ["old/app.log-20261130", "old/web/app.log.1", "2026-11-30/app.log"])
+def test_a_copy_in_another_directory_is_known_before_its_original_is_truncated(
+    lab: Lab, original: str, copy: str, is_closed: bool
+) -> None:
+    """Logrotate with copytruncate and olddir takes as long as copying takes."""
+    if original.startswith("web") and copy.startswith("2026"):
+        original, copy = "web/app.log", "web/2026-11-30/app.log"
+    for name in (original, copy, "other/app.log"):
+        (lab.logs / name).parent.mkdir(parents=True, exist_ok=True)
+    lab.paths = (f"{lab.logs}/**/*.log*",)
+    lab.append("other/app.log", "one\n")
+    lab.ship(original, "one", "two")
+    if is_closed:
+        lab.clock.advance(CLOSE_INACTIVE)
+        lab.scan()
+        assert not is_open(lab, original)
+    lab.copy(original, copy)
+    for _ in range(5):
+        lab.step(seconds=0.1)
+    lab.truncate(original)
+    lab.append(copy, "three\n")
+    lab.scan()
+    lab.scan()
+    assert sorted(lab.messages) == ["one", "one", "three", "two"]
+
+
 def test_a_copy_that_is_empty_at_first_is_one_of_the_file_whose_bytes_it_gets(lab: Lab) -> None:
     lab.append("app.log.1", "old\n")
     lab.ship("app.log", "new")

@@ -45,6 +45,11 @@ def shows_rotation(path: str, original: str) -> bool:
     return log == original_log and is_added
 
 
+def may_be_moved(path: str) -> bool:
+    """Return True if rotation may have put the file here from another directory, as `shows_rotation` decides."""
+    return log_of(path) != name_of(path).removesuffix(".gz") or DATE.search(directory_of(path)) is not None
+
+
 def was_rotated_before(path: str, original: str) -> bool:
     """Return True if the file was a generation of its log before: rotation moved app.log.1 to app.log.2.gz, or
     compressed it (app.log.1.gz)."""

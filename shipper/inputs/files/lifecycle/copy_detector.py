@@ -10,9 +10,12 @@ which is about to be noticed; a blocked output can prolong both.
 
 import logging
 import os
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from heapq import nlargest
+from itertools import chain
 
 from log_shipper.registry.state import TRUNCATED, FileState
 from log_shipper.runtime.logs.folding import EACH
@@ -22,7 +25,16 @@ from log_shipper.shipper.inputs.files.discovery.spec import Candidate, FileKey, 
 from log_shipper.shipper.inputs.files.identity.content import Plain, begins_as, content_now
 from log_shipper.shipper.inputs.files.identity.opened_file import OpenedFile, opened_plain
 from log_shipper.shipper.inputs.files.identity.prefix import Prefix
-from log_shipper.shipper.inputs.files.identity.rotated_names import possible_originals
+from log_shipper.shipper.inputs.files.identity.rotated_names import (
+    directory_of,
+    is_of_same_log,
+    log_of,
+    may_be_moved,
+    name_of,
+    possible_names,
+    possible_originals,
+    shows_rotation,
+)
 from log_shipper.shipper.inputs.files.identity.unclaimed import UnclaimedEntries
 from log_shipper.shipper.inputs.files.lifecycle.files import NEVER, Suspected
 from log_shipper.shipper.inputs.files.lifecycle.open_files import OpenFiles
@@ -34,13 +46,41 @@ GRACE = 5.0  # seconds without growth after which a suspected copy counts as a f
 # repeated after as many.
 LATE = 1.0
 MAX_SUSPECTS = 64  # they keep descriptors open; further copies count as files of their own
+MAX_NAMED, MAX_COMPARED = 1000, 16  # files in other directories: a hundred thousand may have the same name
 COMPARED_AT_ONCE = 4 * 1024 * 1024
 UNKNOWN = "?"  # a proof that is not known yet
 COMPARE_AGAIN = 0.01  # seconds until the next part of a large file is compared
 
 
-# Returns the files of an input that are at a path, or were just before.
-FilesAt = Callable[[str, str], Iterable[FileKey]]
+class FilesAt:
+    """The files that are at the paths of the inputs now (`present`), or were just before (`others`), by input and
+    path."""
+
+    def __init__(self, present: Mapping[tuple[str, str], FileKey], *others: Mapping[tuple[str, str], FileKey]) -> None:
+        self._present = present
+        self._all = present, *others
+        self._named: defaultdict[tuple[str, str], list[str]] = defaultdict(list)  # paths, by input and name
+
+    def originals(self, input_id: str, path: str) -> Iterator[tuple[str, FileKey]]:
+        """Yield the files of which the one at this path may be a copy, with their paths: first those beside it."""
+        for original in chain(possible_originals(path), self._elsewhere(input_id, path)):
+            for files in self._all:
+                if (input_id, original) in files:
+                    yield original, files[input_id, original]
+
+    def _elsewhere(self, input_id: str, path: str) -> Iterator[str]:
+        if not may_be_moved(path):
+            return
+        if not self._named:
+            for of_input, other in self._present:
+                self._named[of_input, name_of(other)].append(other)
+        names = {*possible_names(path), log_of(path)}
+        others = [other for name in names for other in self._named.get((input_id, name), ())[:MAX_NAMED]]
+        own = set(path.split("/"))
+        for other in nlargest(MAX_COMPARED, others, key=lambda other: (len(own.intersection(other.split("/"))), other)):
+            is_elsewhere = directory_of(other) != directory_of(path)
+            if is_elsewhere and is_of_same_log(path, other) and shows_rotation(path, other):
+                yield other
 
 
 class CopyDetector:
@@ -201,11 +241,10 @@ class CopyDetector:
         original = assumed_ended.match(opened)
         if original is not None:
             return key_of(original), original.id
-        for path in possible_originals(opened.scanned.path):
-            for key in files_at(opened.spec.id, path):
-                if key != opened.key and self._looks_like(opened, path, key):
-                    state = files.state_of(key)
-                    return key, state.id if state is not None else ""
+        for path, key in files_at.originals(opened.spec.id, opened.scanned.path):
+            if key != opened.key and self._looks_like(opened, path, key):
+                state = files.state_of(key)
+                return key, state.id if state is not None else ""
         return None
 
     def _is_of_ending(self, known: Suspected, opened: OpenedFile) -> bool:

@@ -83,5 +83,4 @@ class FileIntake:
     def _files_at(self) -> FilesAt:
         # A suspected copy may have been compressed and deleted meanwhile, and be identified in this very round.
         suspects = {(key[0], suspect.opened.scanned.path): key for key, suspect in self._copies.suspects.items()}
-        present, previous = self._survey.present, self._previous_paths
-        return lambda *place: [files[place] for files in (present, previous, suspects) if place in files]
+        return FilesAt(self._survey.present, self._previous_paths, suspects)

@@ -268,7 +268,10 @@ class OpenFiles:
             elif harvester.has_left_path or harvester.schedule.is_awake:
                 ended = REMOVED if harvester.is_as_read else TRUNCATED
                 if harvester.is_removed or ended == TRUNCATED:
-                    states.append(replace(harvester.state, ended=ended, modified=harvester.status().st_mtime_ns))
+                    modified = harvester.status().st_mtime_ns
+                    if ended == TRUNCATED:  # as in RegistryEntries.ended
+                        modified = max(modified, int(self._clock.time() * 10**9))
+                    states.append(replace(harvester.state, ended=ended, modified=modified))
         return states
 
     def state_of(self, key: FileKey) -> FileState | None:

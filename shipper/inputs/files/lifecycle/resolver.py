@@ -27,7 +27,6 @@ from log_shipper.shipper.inputs.files.identity.opened_file import (
     opened_plain,
     path_of,
 )
-from log_shipper.shipper.inputs.files.identity.rotated_names import possible_originals
 from log_shipper.shipper.inputs.files.identity.touched import is_settled
 from log_shipper.shipper.inputs.files.lifecycle.copy_detector import CopyDetector, FilesAt
 from log_shipper.shipper.inputs.files.lifecycle.open_files import OpenFiles
@@ -116,14 +115,13 @@ class FileResolver:
     ) -> None:
         """Check the possible originals of new files that are not opened with them. Such an original may have been
         truncated, and renamed, while it waited: unless that is known first, its copy is taken for a file of its own."""
-        originals = dict.fromkeys(
-            (file.spec.id, original)
+        together = {file.key for file in opened}
+        keys = dict.fromkeys(
+            key
             for file in opened
             if self.entries.is_unknown(file)
-            for original in possible_originals(file.scanned.path)
+            for _, key in files_at.originals(file.spec.id, file.scanned.path)
         )
-        together = {file.key for file in opened}
-        keys = dict.fromkeys(key for place in originals for key in files_at(*place))
         for key in with_progress(keys, self._progressed):
             if key in candidates and key not in together:
                 self._check(candidates[key])

@@ -1,14 +1,12 @@
 """What stories of files (tests/model/test_copies.py) hardly show."""
 
 import gzip
-import os
 from collections.abc import Callable
 
 import pytest
 
-from log_shipper.shipper.inputs.files.discovery.spec import FileKey
 from log_shipper.shipper.inputs.files.identity.opened_file import OpenedFile
-from log_shipper.shipper.inputs.files.lifecycle.copy_detector import CopyDetector
+from log_shipper.shipper.inputs.files.lifecycle.copy_detector import CopyDetector, FilesAt
 from log_shipper.shipper.inputs.files.reading.harvester import Harvester
 from tests.reading_room import Room, finish
 
@@ -23,9 +21,7 @@ class Copies:
         self.reported: dict[str, str] = {}
         self.detector = CopyDetector(room.clock, room.open_files, self.reported.__setitem__)
         self.original: Harvester = finish(room.read("app.log", content))
-
-    def files_at(self, _: str, path: str) -> list[FileKey]:
-        return [self.original.key] if os.path.basename(path) == "app.log" else []
+        self.files_at = FilesAt({("app", str(room.path("app.log"))): self.original.key})
 
     def meet(self, name: str, content: bytes) -> OpenedFile:
         self.room.write(name, content)

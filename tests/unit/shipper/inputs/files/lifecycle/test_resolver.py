@@ -8,11 +8,11 @@ import pytest
 
 from log_shipper.registry.state import FileState
 from log_shipper.shipper.inputs.files.discovery.scanner import ScannedFile
-from log_shipper.shipper.inputs.files.discovery.spec import Candidate, FileKey, key_of
+from log_shipper.shipper.inputs.files.discovery.spec import Candidate, key_of
 from log_shipper.shipper.inputs.files.identity.birth import birth_time
 from log_shipper.shipper.inputs.files.identity.content import Plain
 from log_shipper.shipper.inputs.files.identity.opened_file import EntryMatch, OpenedFile, is_log_of
-from log_shipper.shipper.inputs.files.lifecycle.copy_detector import CopyDetector
+from log_shipper.shipper.inputs.files.lifecycle.copy_detector import CopyDetector, FilesAt
 from log_shipper.shipper.inputs.files.lifecycle.resolver import FileResolver
 from log_shipper.shipper.inputs.files.reading.harvester import Harvester
 from log_shipper.shipper.options.model import (
@@ -54,11 +54,10 @@ class Door:
         return opened
 
     def identify(self, *opened: OpenedFile) -> dict[str, EntryMatch]:
-        claims = self.resolver.identify(list(opened), self.files_at)
+        paths = [self.room.path(name) for name in os.listdir(self.room.path(""))]
+        present = {("app", str(path)): self.wanted(path.name).key for path in paths if path.is_file()}
+        claims = self.resolver.identify(list(opened), FilesAt(present))
         return {os.path.basename(opened.scanned.path): claim for opened, claim in claims}
-
-    def files_at(self, _: str, path: str) -> list[FileKey]:
-        return [self.wanted(os.path.basename(path)).key] if os.path.exists(path) else []
 
     def problem(self, name: str) -> str | None:
         return self.reported.get(str(self.room.path(name)), "nothing was reported")

@@ -109,8 +109,8 @@ class RegistryConfig:
     flush: Duration = field(
         default=1.0,
         metadata={
-            "doc": "How often the registry is fsynced: the maximum repeated after a power failure. A killed process "
-            "repeats less, because positions are written as lines are acknowledged."
+            "doc": "How often the registry is fsynced: the maximum repeated after a power failure, except of logs that "
+            "lost data in it. A killed process repeats less, because positions are written as lines are acknowledged."
         },
     )
     file_permissions: str = field(

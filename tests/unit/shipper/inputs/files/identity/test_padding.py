@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from log_shipper.shipper.inputs.files.identity.padding import SETTLED, Padding, content_size, end_of_content
+from log_shipper.shipper.inputs.files.identity.padding import SETTLED, Padding, _next_data, content_size, end_of_content
 from log_shipper.shipper.reader.log_file import READ_SIZE
 from tests.fakes import ManualClock
 
@@ -168,3 +168,13 @@ def test_a_hole_of_any_size_is_jumped_over(file: OnDisk) -> None:
 def test_too_many_nuls_on_disk_are_content(file: OnDisk) -> None:
     file.write(b"one\n" + bytes(4 * READ_SIZE))
     assert content_size(file.fd, 1, most=2 * READ_SIZE) is None
+
+
+def test_where_the_system_cannot_look_for_holes_all_is_data() -> None:
+    """As for a pipe, on some FUSE and SMB file systems, each with an error of its own."""
+    reading, writing = os.pipe()
+    try:
+        assert _next_data(reading, 5) == 5
+    finally:
+        os.close(reading)
+        os.close(writing)

@@ -3,7 +3,8 @@
 One inotify instance serves all watches. Directories are watched for names that appear or disappear: any name in listed
 directories, only the names in question in those on the way of a path or symlink (symlinks.py). Files are watched for
 writes, and only while idle: an event costs far more than a read, so busy files are polled by the loop. If watches are
-not available (limit reached, no inotify), that is logged once, and files are found by scans alone.
+not available (limit reached, no inotify), that is logged once, and files are found by scans alone. Where events do not
+show all writes (network file systems), a file has a watch, but counts as unwatched: each scan looks at it.
 
 A watch belongs to the file, not to its path, and outlives the closing of the file here; the kernel ends it when the
 file is deleted and no longer open. The reading thread reads the events itself when it waits: a separate thread would
@@ -20,6 +21,7 @@ from typing import Protocol
 
 from watchdog.observers.inotify_c import CallbackId, InotifyConstants, InotifyEvent, InotifyFD, Mask, WatchDescriptor
 
+from log_shipper.shipper.inputs.files.discovery.file_system import WRITTEN_ELSEWHERE, FileSystemOf, file_system_of
 from log_shipper.shipper.inputs.files.discovery.spec import FileKey
 from log_shipper.shipper.inputs.files.discovery.symlinks import ANY_NAME, Place
 
@@ -124,15 +126,21 @@ class Watcher:
     `lost_events`: events were lost, so a full scan is needed.
     """
 
-    def __init__(self, descriptors: Descriptors, connect: Callable[[Callable[[], None]], Inotify] = Inotify) -> None:
+    def __init__(
+        self,
+        descriptors: Descriptors,
+        connect: Callable[[Callable[[], None]], Inotify] = Inotify,
+        file_system: FileSystemOf = file_system_of,
+    ) -> None:
         self.wants_scan = self.is_urgent = self.lost_events = False
         self._descriptors = descriptors
+        self._file_system = file_system
         self._changed: list[FileKey] = []
         self._hints: Counter[Place] = Counter()
         self._deletions: dict[Place, None] = {}  # hints that are not urgent
         self._files: dict[FileKey, _Watch] = {}
         self._directories: dict[str, _Watch] = {}
-        self._refused: set[FileKey | str] = set()  # files and directories without a watch
+        self._refused: set[FileKey | str] = set()  # files and directories without a watch that shows all
         self._warned: set[int | None] = set()
         self._on_hint = self._hear  # one bound method for all watches
         try:
@@ -150,8 +158,8 @@ class Watcher:
 
     @property
     def fallbacks(self) -> int:
-        """Return the number of files and directories that are scanned because they have no watch. Any thread may call
-        it."""
+        """Return the number of files and directories that are scanned because they have no watch that shows all
+        changes. Any thread may call it."""
         return len(self._refused)
 
     def take_changed(self) -> list[FileKey]:
@@ -210,19 +218,20 @@ class Watcher:
         self._refused = {refused for refused in self._refused if not isinstance(refused, str) or refused in paths}
 
     def is_watched(self, key: FileKey) -> bool:
-        return key in self._files
+        """Return True if a watch shows all writes to the file."""
+        return key in self._files and key not in self._refused
 
     def watch_file(self, key: FileKey, fd: int) -> bool:
-        """Watch an open file for writes. Return False if no watch is available. The caller must read once more
-        afterwards: earlier writes give no hint."""
+        """Watch an open file for writes. Return False if no watch is available, or it does not show all writes. The
+        caller must read once more afterwards: earlier writes give no hint."""
         # By descriptor: the path may belong to another file by now.
         watch = self._add(f"/proc/self/fd/{fd}", FILE_MASK, _Watch(key, None, self._on_hint))
         # After adding the new one: both share the kernel's watch, unless another file has the inode now.
         self._remove(self._files.pop(key, None))
-        self._note(key, watch)
+        self._note(key, None if self._file_system(fd) in WRITTEN_ELSEWHERE else watch)
         if watch is not None:
             self._files[key] = watch
-        return watch is not None
+        return self.is_watched(key)
 
     def unwatch_file(self, key: FileKey) -> None:
         self._remove(self._files.pop(key, None))

@@ -18,6 +18,7 @@ from watchdog.observers.inotify_c import (
     WatchDescriptor,
 )
 
+from log_shipper.shipper.inputs.files.discovery.file_system import NFS, FileSystemOf, file_system_of
 from log_shipper.shipper.inputs.files.discovery.spec import FileKey
 from log_shipper.shipper.inputs.files.discovery.symlinks import ANY_NAME
 from log_shipper.shipper.inputs.files.discovery.watch import Inotify, Watcher
@@ -30,10 +31,14 @@ PATIENCE = 30.0  # seconds; what is awaited comes within milliseconds
 class WatcherLab:
     """A watcher, what its events are taken in by, and open files."""
 
-    def __init__(self, connect: Callable[[Callable[[], None]], Inotify] = Inotify) -> None:
+    def __init__(
+        self,
+        connect: Callable[[Callable[[], None]], Inotify] = Inotify,
+        file_system: FileSystemOf = file_system_of,
+    ) -> None:
         self.wake = Wake()
         self.instances: list[Inotify] = []
-        self.watcher = Watcher(self.wake, lambda lose: self._keep(connect(lose)))
+        self.watcher = Watcher(self.wake, lambda lose: self._keep(connect(lose)), file_system)
         self.fds: list[int] = []
         self._changed: list[FileKey] = []
 
@@ -177,6 +182,20 @@ def test_a_key_that_another_file_has_now_leaves_no_watch_behind(lab: WatcherLab,
     assert lab.quiet(tmp_path)
     os.write(new, b"x")
     assert lab.wait_until(lambda: key in lab.changed)
+
+
+def test_a_file_that_other_hosts_may_write_to_counts_as_unwatched(tmp_path: Path) -> None:
+    lab = WatcherLab(file_system=lambda fd: NFS)
+    key, fd = lab.open(tmp_path / "a.log")
+    for _ in range(2):
+        assert not lab.watcher.watch_file(key, fd)
+        assert not lab.watcher.is_watched(key)
+        assert (lab.kernel_watches, lab.watcher.fallbacks) == (1, 1)
+    os.write(fd, b"x")
+    assert lab.wait_until(lambda: key in lab.changed), "a write of this host is a hint all the same"
+    lab.watcher.unwatch_file(key)
+    assert (lab.kernel_watches, lab.watcher.fallbacks) == (0, 0)
+    lab.close()
 
 
 # ------------------------------------------------------------------------------------------------- directories

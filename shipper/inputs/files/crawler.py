@@ -252,7 +252,7 @@ class Crawler:
         batch, copied = None, min(harvester.copied, size)
         with suppress(OSError):  # what cannot be ended counts as unread
             batch = None if copied > harvester.offset else harvester.end_message()
-        harvester.look_for_removal()
+        harvester.look_for_removal(harvester.state.path)
         unread, removed = range(harvester.offset, size), harvester.is_removed
         self._metrics.bytes_lost += report_truncation(harvester.state, error.size, unread, copied, is_removed=removed)
         return batch

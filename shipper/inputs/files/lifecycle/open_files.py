@@ -244,9 +244,9 @@ class OpenFiles:
         return was_there
 
     def look_for_removal(self, harvester: Harvester) -> None:
-        """Check whether the file was removed, as its descriptor shows. It is registered by now, so an error must not
-        leave this: the caller would close its descriptor."""
-        harvester.look_for_removal()
+        """Check whether the file was removed. It is registered by now, so an error must not leave this: the caller
+        would close its descriptor."""
+        harvester.look_for_removal(harvester.state.path)
         if harvester.is_removed and self.removed.add(harvester):
             status = harvester.status_if_known()
             self.named.add_ending(harvester, harvester.state.modified if status is None else status.st_mtime_ns)

@@ -7,6 +7,7 @@ was.
 
 import os
 
+from log_shipper.shipper.inputs.files.discovery.directory import inode_at
 from log_shipper.shipper.inputs.files.identity.content import Content
 from log_shipper.shipper.inputs.files.reading.sighting import PathState
 
@@ -40,10 +41,11 @@ class FileOnDisk:
         """Note that the file is at no path of the inputs since `now`, in monotonic time."""
         self.path_state, self.moved_at = PathState.MOVED, now
 
-    def look_for_removal(self) -> None:
-        """Check whether the file was removed, as its descriptor shows."""
+    def look_for_removal(self, path: str) -> None:
+        """Check whether the file was removed: it has no name any more, nor is it mounted at its path, as a single file
+        in a container is after its deletion on the host."""
         status = None if self.is_removed else self.status_if_known()
-        if status is not None and status.st_nlink == 0:
+        if status is not None and status.st_nlink == 0 and inode_at(path) != (status.st_dev, status.st_ino):
             self.path_state = PathState.REMOVED
 
     @property

@@ -269,6 +269,18 @@ def test_a_file_that_is_to_be_closed_is_opened_again_if_it_cannot_be_looked_at(r
     assert (room.open_files.running, room.open_files.files.closed) == ({}, {})
 
 
+def test_a_deleted_file_to_which_its_path_still_leads_is_not_removed(room: Room, read: Harvester) -> None:
+    """As one that is mounted at the path. Here the path leads to the descriptor."""
+    room.path("app.log").unlink()
+    read.update(path=f"/proc/self/fd/{read.fd}")
+    room.open_files.look_for_removal(read)
+    assert (read.is_removed, list(room.open_files.removed)) == (False, [])
+    room.write("app.log", b"other\n")
+    read.update(path=str(room.path("app.log")))
+    room.open_files.look_for_removal(read)
+    assert read.is_removed, "another file is at its path"
+
+
 # What others may be copies of.
 
 
@@ -314,7 +326,7 @@ def test_a_file_that_is_closed_and_settled_is_no_original_any_more(room: Room) -
 
 def test_a_deleted_file_that_a_survey_does_not_find_stays_deleted(room: Room, read: Harvester) -> None:
     room.path("app.log").unlink()
-    read.look_for_removal()
+    read.look_for_removal(read.state.path)
     room.open_files.left_paths(read)
     assert read.is_removed
 

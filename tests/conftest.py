@@ -16,6 +16,7 @@ from log_shipper.spark_sink.options.views import ViewConfig
 from log_shipper.spark_sink.platform.jvm import Garbage
 from log_shipper.spark_sink.platform.session import open_session
 from tests.descriptors import collect_descriptors
+from tests.failing_disk import FailingDisk, failing_disk
 from tests.fakes import ManualClock
 from tests.java import FIRST_COMPILER, HAS_DELTA, forget_logs
 from tests.lab import Lab
@@ -78,6 +79,13 @@ def log(tmp_path: Path) -> Iterator[LogOnDisk]:
     log = LogOnDisk(tmp_path / "app.log")
     yield log
     log.close()
+
+
+@pytest.fixture
+def disk() -> Iterator[FailingDisk]:
+    """The disk below this process, which fails as the test chooses."""
+    with failing_disk() as disk:
+        yield disk
 
 
 @pytest.fixture(scope="session")

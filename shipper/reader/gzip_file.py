@@ -47,7 +47,7 @@ class GzipFile:
 
     start = 0
 
-    def __init__(self, fd: int, offset: int, cuts: tuple[int, ...] = (), pread: Pread = os.pread) -> None:
+    def __init__(self, fd: int, offset: int, cuts: tuple[int, ...] = (), pread: Pread | None = None) -> None:
         self.fd = fd
         self.offset = offset
         self.busy = False

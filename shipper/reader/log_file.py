@@ -19,6 +19,19 @@ TAIL_SIZE = 256
 Pread = Callable[[int, int, int], bytes]
 
 
+def read_fully(fd: int, size: int, offset: int, pread: Pread | None = None) -> bytes:
+    """Return the `size` bytes at `offset`, fewer only at the end of the file. Raises OSError.
+
+    If a page cannot be read (EIO), the kernel returns the bytes before it without an error (filemap_read). Only a read
+    that begins in the page fails.
+    """
+    pread = pread or os.pread
+    data = pread(fd, size, offset)
+    while 0 < len(data) < size and (more := pread(fd, size - len(data), offset + len(data))):
+        data += more
+    return data
+
+
 class LogFile:
     """Reads forward from `offset`, at most `READ_SIZE` bytes at a time, and stops at each of `cuts`."""
 
@@ -26,13 +39,13 @@ class LogFile:
     busy = False
     complete = False  # it may always grow
 
-    def __init__(self, fd: int, offset: int, cuts: tuple[int, ...] = (), pread: Pread = os.pread) -> None:
+    def __init__(self, fd: int, offset: int, cuts: tuple[int, ...] = (), pread: Pread | None = None) -> None:
         self.fd = fd
         self.offset = offset
         self._cuts = sorted({cut for cut in cuts if cut > offset})
-        self._pread = pread
+        self._pread = pread or os.pread
         self._read_size = FIRST_READ
-        self._tail = pread(fd, min(offset, TAIL_SIZE), max(offset - TAIL_SIZE, 0))
+        self._tail = read_fully(fd, min(offset, TAIL_SIZE), max(offset - TAIL_SIZE, 0), pread)
 
     def next(self) -> bytes:
         """Return the next bytes; empty at the end of the file. Raises Truncated, OSError."""
@@ -40,7 +53,7 @@ class LogFile:
         if self._cuts:
             size = min(size, self._cuts[0] - self.offset)
         known = self._tail
-        data = self._pread(self.fd, len(known) + size, self.offset - len(known))
+        data = self._read(len(known) + size, self.offset - len(known))
         if not data.startswith(known):
             raise Truncated(os.fstat(self.fd).st_size)
         if len(data) == len(known):
@@ -51,6 +64,15 @@ class LogFile:
         line_size = len(fresh) // (fresh.count(b"\n") + 1) + 1
         self._read_size = min(READ_SIZE, line_size * READ_LINES)
         return fresh
+
+    def _read(self, size: int, start: int) -> bytes:
+        """Read in one system call, because the known bytes must be as old as the new ones. If nothing new came, the
+        next byte shows whether the file ends there, or cannot be read (read_fully)."""
+        data = self._pread(self.fd, size, start)
+        end = start + len(data)
+        if len(data) < size and end <= self.offset and self._pread(self.fd, 1, end):
+            data = self._pread(self.fd, size, start)  # the file has grown, or can be read now
+        return data
 
     def at_end(self) -> bool:
         return os.fstat(self.fd).st_size == self.offset

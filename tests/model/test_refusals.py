@@ -3,7 +3,7 @@
 import errno
 import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
@@ -14,7 +14,7 @@ from log_shipper.shipper.inputs.files.identity.content import Content
 from log_shipper.shipper.inputs.files.reading.factory import Input
 from log_shipper.shipper.inputs.files.reading.harvester import Harvester
 from tests.builders import multiline
-from tests.failing_disk import FailingDisk, failing_disk
+from tests.failing_disk import PAGE, FailingDisk
 from tests.lab import Lab
 
 MEMORY = "/proc/self/mem"  # a file that can be opened; its first bytes cannot be read
@@ -96,12 +96,6 @@ def test_a_read_that_is_refused_is_logged_and_the_next_scan_reads_on_from_there(
 
 
 # Files that are open when their file system fails, as a network file system does whose server is gone.
-
-
-@pytest.fixture
-def disk() -> Iterator[FailingDisk]:
-    with failing_disk() as disk:
-        yield disk
 
 
 def take_long(lab: Lab) -> None:
@@ -212,3 +206,40 @@ def test_a_pending_message_that_cannot_be_ended_is_read_again(lab: Lab, disk: Fa
     disk.refuse(descriptor(lab, "a.log"))
     lab.wait_until(lambda: not disk.refused, seconds=1.0)
     lab.expect_lines("a.log", "one", "two")
+
+
+# A page that cannot be read: the kernel returns the bytes before it without an error.
+
+FIRST = "x" * (PAGE - 1)
+OTHERS = [str(number) for number in range(PAGE)]
+
+
+def test_a_file_is_reported_at_a_page_that_cannot_be_read_and_read_on_when_it_can(
+    lab: Lab, disk: FailingDisk, caplog: pytest.LogCaptureFixture
+) -> None:
+    lab.append("a.log", "".join(f"{line}\n" for line in (FIRST, *OTHERS)))
+    disk.damage(lab.logs / "a.log", page=1)
+    lab.start()
+    lab.scan(3)
+    problem = f"cannot be read at offset {PAGE}: Input/output error"
+    assert lab.crawler.status().problems == {f"{lab.logs}/a.log": problem}
+    assert warnings(caplog) == [f"{lab.logs}/a.log: {problem}"]
+    lab.expect_lines("a.log", FIRST)
+    disk.repair()
+    lab.expect_lines("a.log", FIRST, *OTHERS)
+    assert (len(lab.arrived), lab.crawler.status().problems) == (1 + len(OTHERS), {})
+
+
+def test_a_file_is_not_shipped_again_after_a_start_that_could_not_read_a_page_of_it(
+    lab: Lab, disk: FailingDisk, caplog: pytest.LogCaptureFixture
+) -> None:
+    lab.ship("a.log", FIRST, *OTHERS)
+    lab.stop()
+    lab.append("a.log", "last\n")
+    disk.damage(lab.logs / "a.log", page=1)
+    lab.start()
+    lab.scan(3)
+    assert [message.rpartition(": ")[2] for message in warnings(caplog)] == ["Input/output error"]
+    disk.repair()
+    lab.expect_lines("a.log", FIRST, *OTHERS, "last")
+    assert (len(lab.file_ids), len(lab.arrived)) == (1, len(OTHERS) + 2)

@@ -13,7 +13,7 @@ from log_shipper.shipper.inputs.files.identity.prefix import Prefix, ProofTrail
 from log_shipper.shipper.options.model import InputConfig
 from log_shipper.shipper.reader.base import RawFile
 from log_shipper.shipper.reader.gzip_file import MAGIC, GzipFile, ends_before, head, is_gzip
-from log_shipper.shipper.reader.log_file import TAIL_SIZE, LogFile
+from log_shipper.shipper.reader.log_file import TAIL_SIZE, LogFile, read_fully
 
 
 def close_descriptor(fd: int) -> None:
@@ -154,7 +154,7 @@ class PlainFile(LogFile):
     @property
     def is_as_read(self) -> bool:
         """Return True if the file still has its head and the bytes read last. Raises OSError."""
-        tail = os.pread(self.fd, len(self._tail), self.offset - len(self._tail))
+        tail = read_fully(self.fd, len(self._tail), self.offset - len(self._tail))
         return tail == self._tail and self._has_its_head
 
     @property
@@ -183,7 +183,7 @@ class Plain:
     def fingerprint(self, length: int | None = None) -> tuple[int, str]:
         if length is not None:
             return fingerprint(self.fd, length)
-        head = os.pread(self.fd, HEAD_SIZE, 0)
+        head = read_fully(self.fd, HEAD_SIZE, 0)
         if head.endswith(b"\0"):
             head = head[: self.size]  # without the padding
         return len(head), digest(head)
@@ -257,7 +257,7 @@ def part_of(content: Content, offset: int, length: int) -> bytes:
     """Return the `length` bytes from `offset`, or fewer at the end. Raises OSError."""
     if content.compressed:
         return head(content.fd, offset + length)[offset:]
-    return os.pread(content.fd, max(min(length, content.size - offset), 0), offset)
+    return read_fully(content.fd, max(min(length, content.size - offset), 0), offset)
 
 
 def content_of(fd: int, compression: str, path: str = "", unit: int = 1) -> Content:

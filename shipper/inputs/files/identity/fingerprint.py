@@ -1,6 +1,5 @@
 """Identify files by device and inode, confirmed by the bytes at the head and before the position."""
 
-import os
 from collections.abc import Callable
 
 from log_shipper.config.text.digests import blake2
@@ -9,7 +8,7 @@ from log_shipper.registry.state import MISSING, FileState
 from log_shipper.shipper.inputs.files.discovery.scanner import ScannedFile
 from log_shipper.shipper.inputs.files.discovery.spec import FileKey, key_of
 from log_shipper.shipper.options.model import FileIdentityConfig, InputConfig
-from log_shipper.shipper.reader.log_file import TAIL_SIZE
+from log_shipper.shipper.reader.log_file import TAIL_SIZE, read_fully
 
 HEAD_SIZE = 1024
 
@@ -25,14 +24,14 @@ def digest(data: bytes) -> str:
 
 def fingerprint(fd: int, length: int = HEAD_SIZE) -> tuple[int, str]:
     """Return length and hash of a file's head, at most `length` bytes. Raises OSError."""
-    head = os.pread(fd, length, 0)
+    head = read_fully(fd, length, 0)
     return len(head), digest(head)
 
 
 def tail_hash(fd: int, position: int) -> str:
     """Return the hash of up to 256 bytes before `position`. Raises OSError."""
     start = max(position - TAIL_SIZE, 0)
-    return digest(os.pread(fd, position - start, start))
+    return digest(read_fully(fd, position - start, start))
 
 
 def name_of_entry(state: FileState) -> Name:

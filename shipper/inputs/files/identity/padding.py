@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Callable
 
-from log_shipper.shipper.reader.log_file import READ_SIZE
+from log_shipper.shipper.reader.log_file import READ_SIZE, read_fully
 
 FIRST_WINDOW = 4096
 MAX_READ = 64 * 1024 * 1024
@@ -59,7 +59,7 @@ def content_size(fd: int, unit: int, most: int = MAX_READ) -> int | None:
         elif window > READ_SIZE:
             window //= 2  # the hole begins within it
         else:
-            data = os.pread(fd, end - start, start)
+            data = read_fully(fd, end - start, start)
             content = end_of_content(data, start, unit)
             if content:
                 return start + content

@@ -5,12 +5,11 @@ start of the last block. xxh3 costs 8 us for 256 KiB. It does not protect agains
 hash, and need not: the writer of a log decides its content anyway.
 """
 
-import os
 from dataclasses import dataclass
 
 from xxhash import xxh3_128
 
-from log_shipper.shipper.reader.log_file import READ_SIZE
+from log_shipper.shipper.reader.log_file import READ_SIZE, read_fully
 
 BLOCK = 16 * 1024
 DIGEST = 32  # hexadecimal digits
@@ -33,7 +32,7 @@ class Prefix:
         """Return the prefix of `proof`, so that it can be continued; None if the file ends differently before `length`.
         Reads only the last block, or everything if there is little. Raises OSError."""
         prefix = cls() if length <= COMPARED_WHOLE else cls.continued(proof, length)
-        prefix.feed(os.pread(fd, length - prefix.length, prefix.length))
+        prefix.feed(read_fully(fd, length - prefix.length, prefix.length))
         return prefix if prefix.proof == proof else None
 
     @classmethod
@@ -104,7 +103,7 @@ class ProofTrail:
             return True
         length, rest = self._prefix.length, b"".join(self._chunks)
         is_alike = Prefix.resume(fd, self._prefix.proof, length) is not None
-        return is_alike and os.pread(fd, len(rest), length) == rest
+        return is_alike and read_fully(fd, len(rest), length) == rest
 
     @property
     def read_bytes(self) -> ReadBytes | None:

@@ -8,7 +8,7 @@ from log_shipper.shipper.inputs.files.identity.content import Content
 from log_shipper.shipper.inputs.files.identity.opened_file import OpenedFile
 from log_shipper.shipper.inputs.files.identity.prefix import Prefix, ProofTrail, ReadBytes
 from log_shipper.shipper.reader.gzip_file import CompressionError
-from log_shipper.shipper.reader.log_file import READ_SIZE
+from log_shipper.shipper.reader.log_file import READ_SIZE, read_fully
 
 
 class Proving:
@@ -63,7 +63,7 @@ class SecondReading:
         self._prefix.feed(data)
         if data and self._prefix.length < expected.length:
             return False
-        rest = os.pread(self._fd, len(expected.rest), expected.length)
+        rest = read_fully(self._fd, len(expected.rest), expected.length)
         if (self._prefix.proof, rest) != (expected.proof, expected.rest):
             raise Truncated(os.fstat(self._fd).st_size)
         return True

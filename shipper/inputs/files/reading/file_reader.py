@@ -25,6 +25,7 @@ from log_shipper.shipper.inputs.files.reading.continued_file import Continuation
 from log_shipper.shipper.inputs.staging import MakeStage
 from log_shipper.shipper.reader.base import RawFile, Reader
 from log_shipper.shipper.reader.gzip_file import GzipFile
+from log_shipper.shipper.reader.log_file import read_fully
 
 logger = logging.getLogger(__name__)
 
@@ -150,7 +151,7 @@ class FileReader:
         is_all = len(data) == end
         self._trail.go_back(start)
         if is_all or not self._content.compressed:  # decompressing all of it would take long: then there is no proof
-            self._trail.add(data[start:] if is_all else os.pread(self._content.fd, end - start, start))
+            self._trail.add(data[start:] if is_all else read_fully(self._content.fd, end - start, start))
         self._read_from(end, cuts)
         if is_all and isinstance(self.own, PlainFile):
             self.own.expect(data)

@@ -1,7 +1,10 @@
+import os
+
 import pytest
 
 from log_shipper.shipper.errors import Truncated
-from log_shipper.shipper.reader.log_file import FIRST_READ, READ_LINES, READ_SIZE, LogFile
+from log_shipper.shipper.reader.log_file import FIRST_READ, READ_LINES, READ_SIZE, LogFile, read_fully
+from tests.failing_disk import PAGE, FailingDisk
 from tests.short_reads import LogOnDisk
 
 
@@ -81,3 +84,74 @@ def test_cuts_up_to_the_offset_are_over(log: LogOnDisk) -> None:
     file = log.open(offset=4, cuts=(2, 4))
     assert file.next() == b"two\n"
     assert not file.pop_cut()
+
+
+# A page that cannot be read: the kernel returns the bytes before it without an error.
+
+
+def test_such_a_page_is_not_the_end_of_the_file(log: LogOnDisk, disk: FailingDisk) -> None:
+    log.write(b"x" * PAGE + b"more")
+    disk.damage(log.path, page=1)
+    file = LogFile(log.open().fd, 0)
+    assert file.next() == b"x" * PAGE
+    for _ in range(2):
+        with pytest.raises(OSError, match="Input/output error"):
+            file.next()
+    disk.repair()
+    assert read_all(file) == [b"more"]
+
+
+def test_nor_is_a_file_truncated_that_has_such_a_page_just_before_the_offset(log: LogOnDisk, disk: FailingDisk) -> None:
+    log.write(b"x" * (PAGE + 100) + b"more")
+    file = LogFile(log.open().fd, PAGE + 100)
+    disk.damage(log.path, page=1)
+    with pytest.raises(OSError, match="Input/output error"):
+        LogFile(file.fd, PAGE + 100)
+    with pytest.raises(OSError, match="Input/output error"):
+        file.next()
+    disk.repair()
+    assert read_all(file) == [b"more"]
+
+
+def test_a_page_that_can_be_read_at_once_again_is_read(log: LogOnDisk, disk: FailingDisk) -> None:
+    log.write(b"x" * PAGE + b"more")
+    disk.damage(log.path, page=1, reads=2)
+    assert read_all(LogFile(log.open().fd, 0)) == [b"x" * PAGE, b"more"]
+
+
+def test_such_a_page_behind_a_cut_does_not_prevent_the_cut(log: LogOnDisk, disk: FailingDisk) -> None:
+    log.write(b"x" * PAGE + b"more")
+    disk.damage(log.path, page=1)
+    file = LogFile(log.open().fd, 0)
+    file.next()
+    file.cut_here()
+    assert (file.next(), file.pop_cut()) == (b"", True)
+
+
+def test_a_part_of_a_file_is_read_up_to_the_end_of_the_file_or_an_error(log: LogOnDisk, disk: FailingDisk) -> None:
+    content = b"x" * PAGE + b"more"
+    log.write(content)
+    fd = log.open().fd
+    assert read_fully(fd, 2 * PAGE, 0) == content
+    disk.damage(log.path, page=1)
+    with pytest.raises(OSError, match="Input/output error"):
+        read_fully(fd, 2 * PAGE, 0)
+    disk.damage(log.path, page=1, reads=1)
+    assert read_fully(fd, 2 * PAGE, 0) == content
+
+
+def test_only_a_read_that_gives_nothing_new_costs_a_second_call(log: LogOnDisk) -> None:
+    calls = []
+
+    def counted(fd: int, size: int, offset: int) -> bytes:
+        calls.append((size, offset))
+        return os.pread(fd, size, offset)
+
+    log.write(b"one\n")
+    file = LogFile(log.open().fd, 4, pread=counted)
+    calls.clear()
+    file.next()
+    assert calls == [(4 + FIRST_READ, 0), (1, 4)]
+    log.append(b"two\n")
+    calls.clear()
+    assert (file.next(), len(calls)) == (b"two\n", 1)

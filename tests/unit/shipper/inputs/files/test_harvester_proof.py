@@ -12,6 +12,7 @@ from log_shipper.shipper.inputs.files.identity.opened_file import EntryMatch
 from log_shipper.shipper.inputs.files.identity.prefix import KEPT
 from log_shipper.shipper.inputs.files.reading.harvester import Harvester
 from tests.builders import multiline
+from tests.failing_disk import PAGE, FailingDisk
 from tests.reading_room import Room, acknowledge, entry_of, finish, proof_of, read_all
 
 MakeRoom = Callable[..., Room]
@@ -211,3 +212,13 @@ def test_with_once_a_compressed_copy_is_proven_and_its_remainder_is_read(make_ro
     assert batch.messages.texts == ["one more"]
     assert harvester.read() is None
     assert harvester.finished
+
+
+# Bytes that belong to the last message of the predecessor.
+
+
+def test_what_cannot_be_read_is_not_left_out_of_the_proof_of_what_is_skipped(room: Room, disk: FailingDisk) -> None:
+    harvester = room.read("app.log", LINES)
+    disk.damage(room.path("app.log"), page=1)
+    with pytest.raises(OSError, match="Input/output error"):
+        harvester.skip(3 * PAGE, b"")

@@ -1,6 +1,6 @@
 import gzip
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,26 +15,28 @@ from log_shipper.shipper.inputs.files.identity.content import (
     Zipped,
     content_now,
     content_of,
+    part_of,
     tail_at,
     trail_from,
 )
 from log_shipper.shipper.inputs.files.identity.fingerprint import HEAD_SIZE, digest, fingerprint, tail_hash
 from log_shipper.shipper.inputs.files.identity.padding import MAX_READ
 from log_shipper.shipper.inputs.files.identity.prefix import BLOCK, Prefix, ProofTrail
+from tests.failing_disk import PAGE, FailingDisk
 from tests.reading_room import proof_of
 
 
 class OpenFile:
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._path.touch()
+        self.path = path
+        self.path.touch()
         self.fd = os.open(path, os.O_RDONLY)
 
     def write(self, content: bytes) -> None:
-        self._path.write_bytes(content)
+        self.path.write_bytes(content)
 
     def state(self, position: int) -> FileState:
-        return FileState("f1", str(self._path), 1, 2, fingerprint(self.fd), tail_hash(self.fd, position), position)
+        return FileState("f1", str(self.path), 1, 2, fingerprint(self.fd), tail_hash(self.fd, position), position)
 
 
 @pytest.fixture
@@ -274,3 +276,19 @@ def test_where_the_last_line_ends_is_known_when_the_file_was_truncated_since(
     reader.next()
     file.write(b"")
     assert tail_at(Plain(file.fd), reader, len(line)) == digest(line)
+
+
+def test_bytes_that_cannot_be_read_are_neither_others_nor_missing(file: OpenFile, disk: FailingDisk) -> None:
+    file.write(b"x" * (PAGE + 100))
+    content, reader = Plain(file.fd), PlainFile(file.fd, PAGE + 100)
+    looks: list[Callable[[], object]] = [
+        lambda: reader.is_as_read,
+        lambda: part_of(content, 0, PAGE + 100),
+        lambda: content.size > PAGE,
+    ]
+    disk.damage(file.path, page=1)
+    for look in looks:
+        with pytest.raises(OSError, match="Input/output error"):
+            look()
+    disk.repair()
+    assert all(look() for look in looks)

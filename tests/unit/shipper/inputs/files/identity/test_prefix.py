@@ -1,8 +1,11 @@
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 
 import pytest
 
 from log_shipper.shipper.inputs.files.identity.prefix import BLOCK, DIGEST, KEPT, Prefix, ProofTrail
+from tests.failing_disk import PAGE, FailingDisk
 from tests.reading_room import proof_of
 
 CONTENT = b"".join(b"line %d\n" % number for number in range(10_000))[: 5 * BLOCK + 100]
@@ -176,3 +179,25 @@ def test_behind_a_place_that_is_not_known_any_more_there_are_no_proofs() -> None
     trail.go_back(4)
     trail.add(b"two\n")
     assert trail.proof_at(8) == ""
+
+
+# Compared with the file.
+
+
+@pytest.mark.parametrize("page", [17, 20])
+def test_bytes_that_cannot_be_read_are_no_other_bytes(tmp_path: Path, disk: FailingDisk, page: int) -> None:
+    path, length = tmp_path / "app.log", 4 * BLOCK + 2 * PAGE
+    path.write_bytes(CONTENT)
+    fd = os.open(path, os.O_RDONLY)
+    trail = trail_of([CONTENT])
+    trail.proof_at(length)
+    disk.damage(path, page)
+    looks: list[Callable[[], bool]] = [lambda: trail.ends_alike(fd)]
+    if page * PAGE < length:
+        looks.append(lambda: Prefix.resume(fd, proof_of(CONTENT[:length]), length) is not None)
+    for look in looks:
+        with pytest.raises(OSError, match="Input/output error"):
+            look()
+    disk.repair()
+    assert all(look() for look in looks)
+    os.close(fd)

@@ -10,9 +10,10 @@ from log_shipper.registry.state import FileState
 from log_shipper.shipper.errors import Disproved
 from log_shipper.shipper.inputs.files.identity.content import Content, Plain, Zipped
 from log_shipper.shipper.inputs.files.identity.fingerprint import HEAD_SIZE
-from log_shipper.shipper.inputs.files.identity.prefix import BLOCK
-from log_shipper.shipper.inputs.files.identity.proving import Proving, must_be_proven
+from log_shipper.shipper.inputs.files.identity.prefix import BLOCK, ReadBytes
+from log_shipper.shipper.inputs.files.identity.proving import Proving, SecondReading, must_be_proven
 from log_shipper.shipper.reader.log_file import FIRST_READ
+from tests.failing_disk import PAGE, FailingDisk
 from tests.reading_room import entry_of, proof_of
 
 LINES = b"".join(b"line %06d\n" % number for number in range(20_000))  # 240 KB
@@ -139,6 +140,28 @@ def test_a_compressed_file_of_many_members_is_proven_as_one_content(file: File) 
     content = file.zipped(LINES)
     file.write(b"".join(gzip.compress(LINES[start : start + 1200]) for start in range(0, len(LINES), 1200)))
     assert steps_to_prove(Proving(content, shipped(LINES[:POSITION]))) > 1
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_a_page_that_cannot_be_read_disproves_nothing(file: File, disk: FailingDisk, compressed: bool) -> None:
+    proving = Proving(file.holding(LINES, compressed=compressed), shipped(LINES))
+    disk.damage(file.path, page=2)
+    with pytest.raises(OSError, match="Input/output error"):
+        steps_to_prove(proving)
+    disk.repair()
+    assert steps_to_prove(proving)
+
+
+def test_nor_does_it_show_that_an_open_file_was_rewritten(file: File, disk: FailingDisk) -> None:
+    file.write(LINES)
+    length = 10 * PAGE - 100
+    reading = SecondReading(file.fd, ReadBytes(proof_of(LINES[:length]), length, LINES[length : 10 * PAGE + 100]))
+    disk.damage(file.path, page=10)
+    for _ in range(2):
+        with pytest.raises(OSError, match="Input/output error"):
+            reading.step()
+    disk.repair()
+    assert reading.step()
 
 
 # What was proven is read on.

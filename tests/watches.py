@@ -8,8 +8,8 @@ from log_shipper.shipper.inputs.files.discovery.symlinks import Place
 
 class Watches:
     """`Watcher` without inotify: `files` and `directories` are what it was asked to watch. While it `refuses`, no
-    file is watched; `only_deletions` are why it wants a scan; `on_watch` and `on_directory` are called for each new
-    watch."""
+    file is watched, and while it `is_partial`, watches do not show all writes; `only_deletions` are why it wants a
+    scan; `on_watch` and `on_directory` are called for each new watch."""
 
     def __init__(self) -> None:
         self.changed: list[FileKey] = []
@@ -19,7 +19,7 @@ class Watches:
         self.hints: dict[Place, int] = {}
         self.files: set[FileKey] = set()
         self.directories: set[str] = set()
-        self.refuses = False
+        self.refuses = self.is_partial = False
         self.on_watch: Callable[[], object] = lambda: None
         self.on_directory: Callable[[], object] = lambda: None
 
@@ -49,6 +49,9 @@ class Watches:
 
     def is_watched(self, key: FileKey) -> bool:
         return key in self.files
+
+    def partly_watched(self, keys: Iterable[FileKey]) -> list[FileKey]:
+        return [key for key in keys if key in self.files and self.is_partial]
 
     def watch_file(self, key: FileKey, fd: int) -> bool:
         if self.refuses:

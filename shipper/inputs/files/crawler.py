@@ -304,7 +304,8 @@ class Crawler:
     def _after_survey(self) -> None:
         candidates = self._survey.candidates
         self.open_files.forget_missing(candidates)
-        unwatched = [key for key in self.files.to_open_again if not self._watcher.is_watched(key)]
+        closed = self.files.to_open_again
+        unwatched = [key for key in closed if not self._watcher.is_watched(key)] + self._watcher.partly_watched(closed)
         self._resolver.find_written_over(unwatched, candidates)
         self._survey.look_again({*unwatched, *self._touches.closed, *self._open_limits.take_files_to_inspect()})
         self._touches.step()

@@ -18,6 +18,12 @@ WRITTEN_ELSEWHERE = {
     0x00C36400,  # Ceph
     0x5346414F,  # OpenAFS
     0x6B414653,  # kAFS
+    0x01161970,  # GFS2
+    0x7461636F,  # OCFS2
+    0x0BD00BD0,  # Lustre
+    0x47504653,  # GPFS
+    0x786F4256,  # VirtualBox
+    0xBACBACBC,  # VMware
 }
 
 FileSystemOf = Callable[[int], int]  # of an open file

@@ -4,7 +4,7 @@ One inotify instance serves all watches. Directories are watched for names that 
 directories, only the names in question in those on the way of a path or symlink (symlinks.py). Files are watched for
 writes, and only while idle: an event costs far more than a read, so busy files are polled by the loop. If watches are
 not available (limit reached, no inotify), that is logged once, and files are found by scans alone. Where events do not
-show all writes (network file systems), a file has a watch, but counts as unwatched: each scan looks at it.
+show all writes (network file systems), each scan looks at watched files, too.
 
 A watch belongs to the file, not to its path, and outlives the closing of the file here; the kernel ends it when the
 file is deleted and no longer open. The reading thread reads the events itself when it waits: a separate thread would
@@ -140,7 +140,8 @@ class Watcher:
         self._deletions: dict[Place, None] = {}  # hints that are not urgent
         self._files: dict[FileKey, _Watch] = {}
         self._directories: dict[str, _Watch] = {}
-        self._refused: set[FileKey | str] = set()  # files and directories without a watch that shows all
+        self._refused: set[FileKey | str] = set()  # files and directories without a watch
+        self._elsewhere: dict[int, bool] = {}  # by device: writes to its files may give no event
         self._warned: set[int | None] = set()
         self._on_hint = self._hear  # one bound method for all watches
         try:
@@ -158,8 +159,8 @@ class Watcher:
 
     @property
     def fallbacks(self) -> int:
-        """Return the number of files and directories that are scanned because they have no watch that shows all
-        changes. Any thread may call it."""
+        """Return the number of files and directories that are scanned because they have no watch. Any thread may call
+        it."""
         return len(self._refused)
 
     def take_changed(self) -> list[FileKey]:
@@ -218,20 +219,27 @@ class Watcher:
         self._refused = {refused for refused in self._refused if not isinstance(refused, str) or refused in paths}
 
     def is_watched(self, key: FileKey) -> bool:
-        """Return True if a watch shows all writes to the file."""
-        return key in self._files and key not in self._refused
+        return key in self._files
+
+    def partly_watched(self, keys: Iterable[FileKey]) -> list[FileKey]:
+        """Return the watched files of which the watch may not show all writes."""
+        if not any(self._elsewhere.values()):
+            return []
+        return [key for key in keys if key in self._files and self._elsewhere.get(key[1])]
 
     def watch_file(self, key: FileKey, fd: int) -> bool:
-        """Watch an open file for writes. Return False if no watch is available, or it does not show all writes. The
-        caller must read once more afterwards: earlier writes give no hint."""
+        """Watch an open file for writes. Return False if no watch is available. The caller must read once more
+        afterwards: earlier writes give no hint."""
         # By descriptor: the path may belong to another file by now.
         watch = self._add(f"/proc/self/fd/{fd}", FILE_MASK, _Watch(key, None, self._on_hint))
         # After adding the new one: both share the kernel's watch, unless another file has the inode now.
         self._remove(self._files.pop(key, None))
-        self._note(key, None if self._file_system(fd) in WRITTEN_ELSEWHERE else watch)
+        self._note(key, watch)
         if watch is not None:
             self._files[key] = watch
-        return self.is_watched(key)
+            if key[1] not in self._elsewhere:
+                self._elsewhere[key[1]] = self._file_system(fd) in WRITTEN_ELSEWHERE
+        return watch is not None
 
     def unwatch_file(self, key: FileKey) -> None:
         self._remove(self._files.pop(key, None))

@@ -82,8 +82,10 @@ class OpenFiles:
     def _watch_closed(self, opened: OpenedFile) -> None:
         key, fd = opened.key, opened.content.fd
         nuls_at = opened.size if opened.size < opened.scanned.size else None
-        if nuls_at is None:  # writes to mapped memory, over NULs at the end, give no event
+        if nuls_at is None:
             self._watcher.watch_file(key, fd)
+        else:
+            self._watcher.unwatch_file(key)  # writes to mapped memory, over NULs at the end, give no event
         closed = Closed(opened.scanned, nuls_at=nuls_at)
         if closed.has_new_data(Closed.from_status(opened.scanned.path, os.fstat(fd), None).seen):
             self._to_look_at.append(key)  # it was written to before the watch was set
@@ -163,7 +165,8 @@ class OpenFiles:
         memory (padding.py). `all_of_them`: watched files too."""
         for harvester in self._padded:
             self._scheduler.wake(harvester)
-        unwatched = self.running.values() if all_of_them else list(self._scheduler.unwatched)
+        partly = [self.running[key] for key in self._watcher.partly_watched(self.running)]
+        unwatched = self.running.values() if all_of_them else [*self._scheduler.unwatched, *partly]
         for harvester in with_progress(unwatched, self._progressed):
             if self._may_have_changed(harvester):
                 self._scheduler.wake(harvester)

@@ -184,17 +184,24 @@ def test_a_key_that_another_file_has_now_leaves_no_watch_behind(lab: WatcherLab,
     assert lab.wait_until(lambda: key in lab.changed)
 
 
-def test_a_file_that_other_hosts_may_write_to_counts_as_unwatched(tmp_path: Path) -> None:
+def test_a_file_that_other_hosts_may_write_to_has_a_watch_that_does_not_show_all(tmp_path: Path) -> None:
     lab = WatcherLab(file_system=lambda fd: NFS)
     key, fd = lab.open(tmp_path / "a.log")
-    for _ in range(2):
-        assert not lab.watcher.watch_file(key, fd)
-        assert not lab.watcher.is_watched(key)
-        assert (lab.kernel_watches, lab.watcher.fallbacks) == (1, 1)
+    assert lab.watcher.partly_watched([key]) == []
+    assert lab.watcher.watch_file(key, fd)
+    assert lab.watcher.partly_watched([key, ("app", 0, 0)]) == [key]
     os.write(fd, b"x")
     assert lab.wait_until(lambda: key in lab.changed), "a write of this host is a hint all the same"
     lab.watcher.unwatch_file(key)
-    assert (lab.kernel_watches, lab.watcher.fallbacks) == (0, 0)
+    assert lab.watcher.partly_watched([key]) == []
+    lab.close()
+
+
+def test_on_a_disk_a_watch_shows_all(tmp_path: Path) -> None:
+    lab = WatcherLab(file_system=lambda fd: 0xEF53)
+    key, fd = lab.open(tmp_path / "a.log")
+    assert lab.watcher.watch_file(key, fd)
+    assert lab.watcher.partly_watched([key]) == []
     lab.close()
 
 

@@ -230,6 +230,14 @@ def test_a_file_without_a_watch_that_was_rewritten_to_its_size_is_woken(room: Ro
     assert woken(room) is unwatched
 
 
+def test_a_file_of_which_a_watch_does_not_show_all_writes_is_looked_at(room: Room, read: Harvester) -> None:
+    room.watches.is_partial = True
+    room.watches.watch_file(read.key, read.fd)
+    assert woken(room) is None
+    room.append("app.log", b"two\n")
+    assert woken(room) is read
+
+
 def test_a_watched_file_is_woken_by_its_events_unless_events_were_lost(room: Room, read: Harvester) -> None:
     room.watches.watch_file(read.key, read.fd)
     room.append("app.log", b"two\n")

@@ -25,8 +25,9 @@ class FileState:
 
     `proof`: a hash of all content before the position (inputs/files/identity/prefix.py), empty where it was not read
     by us.
-    `birth`, `modified`, `changed`: the file's times in nanoseconds, 0 where they are not known. `changed` is that of a
-    file whose bytes before the position were looked at last; while it stays the same, so do they.
+    `birth`, `modified`, `changed`: the file's times in nanoseconds, 0 where they are not known; of a truncated file,
+    `modified` is at least the time at which that was seen. `changed` is that of a file whose bytes before the position
+    were looked at last; while it stays the same, so do they.
 
     `kind`: empty for a file. Else the entry is that of an input without files ("journald") or of the queue on disk
     ("queue"): there is no device, inode and fingerprint, and `position` counts what its writer says. `cursor`: where

@@ -62,14 +62,19 @@ def test_of_a_copy_that_lacks_the_last_lines_nothing_is_shipped_again(lab: Lab, 
 
 
 @pytest.mark.parametrize("is_closed", [False, True])
-@pytest.mark.parametrize("original", ["app.log", "web/app.log"])
-@pytest.mark.parametrize("copy", ["old/app.log-20261130", "old/web/app.log.1", "2026-11-30/app.log"])
+@pytest.mark.parametrize(
+    ("original", "copy"),
+    [
+        ("app.log", "old/app.log-20261130"),
+        ("web/app.log", "web/old/app.log-20261130"),
+        ("web/app.log", "old/web/app.log.1"),
+        ("web/app.log", "web/2026-11-30/app.log"),
+    ],
+)
 def test_a_copy_in_another_directory_is_known_before_its_original_is_truncated(
     lab: Lab, original: str, copy: str, is_closed: bool
 ) -> None:
-    """Logrotate with copytruncate and olddir takes as long as copying takes."""
-    if original.startswith("web") and copy.startswith("2026"):
-        original, copy = "web/app.log", "web/2026-11-30/app.log"
+    """With copytruncate and olddir, logrotate takes as long as copying takes."""
     for name in (original, copy, "other/app.log"):
         (lab.logs / name).parent.mkdir(parents=True, exist_ok=True)
     lab.paths = (f"{lab.logs}/**/*.log*",)
@@ -87,6 +92,20 @@ def test_a_copy_in_another_directory_is_known_before_its_original_is_truncated(
     lab.scan()
     lab.scan()
     assert sorted(lab.messages) == ["one", "one", "three", "two"]
+
+
+def test_a_log_in_another_directory_that_begins_as_one_that_is_truncated_is_no_part_of_it(lab: Lab) -> None:
+    (lab.logs / "jobs").mkdir()
+    lab.paths = (f"{lab.logs}/**/*.log*",)
+    lab.ship("app.log", "started")
+    lab.append("app.log", "one\n")
+    lab.wait_until(lambda: len(lab.arrived) == 2, AT_ONCE)
+    lab.append("jobs/app-20261130.log", "started\n")
+    for _ in range(5):
+        lab.step(seconds=0.1)
+    lab.truncate("app.log")
+    lab.wait_until(lambda: len(lab.arrived) == 3, seconds=0.5)
+    assert lab.messages == ["started", "one", "started"]
 
 
 def test_a_copy_that_is_empty_at_first_is_one_of_the_file_whose_bytes_it_gets(lab: Lab) -> None:

@@ -16,7 +16,7 @@ line is noticed, a skipped one is not.
 | moved to another disk. Of whole seconds, also a name that |                          |           |
 | is the same or may be that of a rotated one               | resumes                  | new       |
 | named as that log, where rotation may have put it, and    |                          |           |
-| existed before that was truncated                         | new                      | resumes   |
+| existed before that was seen to be truncated              | new                      | resumes   |
 | its suspected copy before it was truncated                |                          |           |
 | (copy_detector.py)                                        | new                      | resumes   |
 | with `file_identity.fingerprint.growing`, the bytes that  |                          |           |

@@ -45,11 +45,6 @@ def shows_rotation(path: str, original: str) -> bool:
     return log == original_log and is_added
 
 
-def may_be_moved(path: str) -> bool:
-    """Return True if rotation may have put the file here from another directory, as `shows_rotation` decides."""
-    return log_of(path) != name_of(path).removesuffix(".gz") or DATE.search(directory_of(path)) is not None
-
-
 def was_rotated_before(path: str, original: str) -> bool:
     """Return True if the file was a generation of its log before: rotation moved app.log.1 to app.log.2.gz, or
     compressed it (app.log.1.gz)."""
@@ -139,3 +134,13 @@ def possible_originals(path: str) -> Iterator[str]:
         number = int(generation["number"])
         for lower in range(max(number - 2, 0), number):
             yield f"{directory}{generation['before']}.{lower}{generation['extension']}"
+
+
+def possible_originals_elsewhere(path: str) -> Iterator[str]:
+    """Yield the paths of logs from which rotation may have made this file in another directory: one that has one part
+    more (`logs/old/app.log-20261121`, `old/web/app.log.1`)."""
+    parts = path.split("/")
+    names = dict.fromkeys((log_of(path), parts[-1].removesuffix(".gz")))
+    for left_out in range(len(parts) - 2, 0, -1):
+        directory = "/".join(parts[:left_out] + parts[left_out + 1 : -1])
+        yield from (other for name in names if shows_rotation(path, other := f"{directory}/{name}"))

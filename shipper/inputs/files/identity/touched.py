@@ -13,13 +13,14 @@ from log_shipper.shipper.inputs.files.identity.opened_file import OpenedFile
 logger = logging.getLogger(__name__)
 
 SETTLED_AFTER = 1.0  # seconds
+LATEST = 2**63 - 1  # nanoseconds, the last time that the registry can hold
 
 
 def is_touched(state: FileState, opened: OpenedFile, *, was_read: bool) -> bool:
     """Return True if the file was touched since its entry's state. `was_read`: it was closed at its end, which may be
     after the position. A copy has the content of another file, but its own times. Raises OSError."""
     is_same = key_of(state) == opened.key and (state.birth == opened.birth or 0 in (state.birth, opened.birth))
-    if not is_same or not state.position or not 0 < state.modified < opened.modified:
+    if not is_same or not state.position or not 0 < state.modified < min(opened.modified, LATEST):
         return False
     if opened.content.compressed:
         return state.compressed == opened.size

@@ -10,11 +10,9 @@ which is about to be noticed; a blocked output can prolong both.
 
 import logging
 import os
-from collections import defaultdict
 from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from heapq import nlargest
 from itertools import chain
 
 from log_shipper.registry.state import TRUNCATED, FileState
@@ -27,13 +25,8 @@ from log_shipper.shipper.inputs.files.identity.opened_file import OpenedFile, op
 from log_shipper.shipper.inputs.files.identity.prefix import Prefix
 from log_shipper.shipper.inputs.files.identity.rotated_names import (
     directory_of,
-    is_of_same_log,
-    log_of,
-    may_be_moved,
-    name_of,
-    possible_names,
     possible_originals,
-    shows_rotation,
+    possible_originals_elsewhere,
 )
 from log_shipper.shipper.inputs.files.identity.unclaimed import UnclaimedEntries
 from log_shipper.shipper.inputs.files.lifecycle.files import NEVER, Suspected
@@ -46,41 +39,23 @@ GRACE = 5.0  # seconds without growth after which a suspected copy counts as a f
 # repeated after as many.
 LATE = 1.0
 MAX_SUSPECTS = 64  # they keep descriptors open; further copies count as files of their own
-MAX_NAMED, MAX_COMPARED = 1000, 16  # files in other directories: a hundred thousand may have the same name
 COMPARED_AT_ONCE = 4 * 1024 * 1024
 UNKNOWN = "?"  # a proof that is not known yet
 COMPARE_AGAIN = 0.01  # seconds until the next part of a large file is compared
 
 
 class FilesAt:
-    """The files that are at the paths of the inputs now (`present`), or were just before (`others`), by input and
-    path."""
+    """The files that are at the paths of the inputs, or were just before, by input and path."""
 
-    def __init__(self, present: Mapping[tuple[str, str], FileKey], *others: Mapping[tuple[str, str], FileKey]) -> None:
-        self._present = present
-        self._all = present, *others
-        self._named: defaultdict[tuple[str, str], list[str]] = defaultdict(list)  # paths, by input and name
+    def __init__(self, *files: Mapping[tuple[str, str], FileKey]) -> None:
+        self._files = files
 
     def originals(self, input_id: str, path: str) -> Iterator[tuple[str, FileKey]]:
         """Yield the files of which the one at this path may be a copy, with their paths: first those beside it."""
-        for original in chain(possible_originals(path), self._elsewhere(input_id, path)):
-            for files in self._all:
+        for original in chain(possible_originals(path), possible_originals_elsewhere(path)):
+            for files in self._files:
                 if (input_id, original) in files:
                     yield original, files[input_id, original]
-
-    def _elsewhere(self, input_id: str, path: str) -> Iterator[str]:
-        if not may_be_moved(path):
-            return
-        if not self._named:
-            for of_input, other in self._present:
-                self._named[of_input, name_of(other)].append(other)
-        names = {*possible_names(path), log_of(path)}
-        others = [other for name in names for other in self._named.get((input_id, name), ())[:MAX_NAMED]]
-        own = set(path.split("/"))
-        for other in nlargest(MAX_COMPARED, others, key=lambda other: (len(own.intersection(other.split("/"))), other)):
-            is_elsewhere = directory_of(other) != directory_of(path)
-            if is_elsewhere and is_of_same_log(path, other) and shows_rotation(path, other):
-                yield other
 
 
 class CopyDetector:
@@ -152,8 +127,8 @@ class CopyDetector:
         if suspect is None or opened.content.compressed or suspect.shipped.length != opened.size:
             return None
         was = unclaimed.states.get(suspect.original_id)
-        if was is None or was.ended != TRUNCATED:
-            return None
+        if was is None or was.ended != TRUNCATED or directory_of(was.path) != directory_of(opened.scanned.path):
+            return None  # the first bytes of a log in another directory prove nothing
         return suspect.shipped if was.position >= opened.size else None
 
     @property
@@ -322,7 +297,7 @@ class CopyDetector:
             yield Plain(harvester.fd)
             return
         with opened_plain(path) as file:
-            yield file if file is not None and _inode_of(file) == key[1:] else None
+            yield file if file is not None and inode_of(file) == key[1:] else None
 
 
 def _as_it_is_now(opened: OpenedFile, path: str) -> OpenedFile:
@@ -339,6 +314,6 @@ def _settled(state: FileState) -> FileState:
     return replace(state, position=max(state.position, 1), tail_hash=tail, proof=UNKNOWN)
 
 
-def _inode_of(file: Plain) -> Inode:
+def inode_of(file: Plain) -> Inode:
     status = os.fstat(file.fd)
     return status.st_dev, status.st_ino

@@ -28,7 +28,7 @@ from log_shipper.shipper.inputs.files.identity.opened_file import (
     path_of,
 )
 from log_shipper.shipper.inputs.files.identity.touched import is_settled
-from log_shipper.shipper.inputs.files.lifecycle.copy_detector import CopyDetector, FilesAt
+from log_shipper.shipper.inputs.files.lifecycle.copy_detector import CopyDetector, FilesAt, inode_of
 from log_shipper.shipper.inputs.files.lifecycle.open_files import OpenFiles
 from log_shipper.shipper.reader.gzip_file import is_gzip
 
@@ -118,7 +118,7 @@ class FileResolver:
         together = {file.key for file in opened}
         keys = dict.fromkeys(
             key
-            for file in opened
+            for file in with_progress(opened, self._progressed)
             if self.entries.is_unknown(file)
             for _, key in files_at.originals(file.spec.id, file.scanned.path)
         )
@@ -152,12 +152,14 @@ class FileResolver:
     def find_written_over(self, unwatched: Iterable[FileKey], candidates: Mapping[FileKey, Candidate]) -> None:
         """Have closed files opened again of which the NULs at the end were written over through mapped memory. This
         changes neither their size nor, before the kernel has written the page to disk, a time."""
-        for key in unwatched:
-            closed = self._files.closed.get(key)
-            if closed is None or closed.nuls_at is None or key not in candidates:
-                continue
-            with opened_plain(candidates[key].file.path) as file, suppress(OSError):
-                if file is not None and any(os.pread(file.fd, LONGEST_CHARACTER, closed.nuls_at)):
+        padded = ((key, closed) for key in unwatched if (closed := self._files.closed.get(key)) is not None)
+        ends = [(key, closed.nuls_at) for key, closed in padded if closed.nuls_at is not None and key in candidates]
+        for key, nuls_at in with_progress(ends, self._progressed):
+            spec, scanned, _ = candidates[key]
+            with opened_plain(scanned.path, _follow(spec)) as file, suppress(OSError):
+                if file is None or inode_of(file) != key[1:]:
+                    continue
+                if any(os.pread(file.fd, LONGEST_CHARACTER, nuls_at)):
                     self._files.change(key, None)
 
     def check_replaced(self, unopened: Iterable[Candidate], candidates: Mapping[FileKey, Candidate]) -> None:
@@ -235,8 +237,7 @@ class FileResolver:
         return None
 
     def _open(self, spec: InputSpec, scanned: ScannedFile) -> OpenedFile | None:
-        # A link that replaced the file since the listing may lead to a device, and opening one may have an effect.
-        follow = 0 if spec.config.prospector.scanner.symlinks else os.O_NOFOLLOW
+        follow = _follow(spec)
         try:
             fd = os.open(scanned.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | follow)
         except OSError as error:
@@ -312,6 +313,12 @@ class FileResolver:
                 "prospector.scanner.exclude_files",
                 path,
             )
+
+
+def _follow(spec: InputSpec) -> int:
+    """Return the flag for open(2): a link that replaced a file since the listing may lead to a device, and opening one
+    may have an effect."""
+    return 0 if spec.config.prospector.scanner.symlinks else os.O_NOFOLLOW
 
 
 def _is_by_fingerprint(opened: OpenedFile) -> bool:

@@ -8,7 +8,7 @@ it are in flight is Draining first. What is done in capitals is an `Effect`.
 |-----------|-----------------------------------------------------|-----------|----------------------------------------|
 | none      | a path of an input names it                         | Waiting   |                                        |
 | Closed    | its size or a time has changed, or text is where    | Waiting   |                                        |
-|           | its NULs began (open_files.py)                      |           |                                        |
+|           | its NULs began (resolver.py)                        |           |                                        |
 | Closed    | no path names it any more                           | none      | its entry ends as missing              |
 |           |                                                     |           | (missing_files.py)                     |
 | Waiting   | there is a place for it                             | opened    |                                        |
@@ -32,7 +32,7 @@ it are in flight is Draining first. What is done in capitals is an `Effect`.
 |           |                                                     |           | more of it                             |
 | Reading   | it is shorter, and has all that was read            | Reading   | what it lost is counted (open_files.py)|
 | Reading   | its compressed data are damaged                     | Closed    | REPORT                                 |
-| Reading   | it cannot be read: an error of the system           | none      | REPORT                                 |
+| Reading   | it cannot be read: an error of the system           | none      | REPORT, KEEP                           |
 | Reading   | a scan finds it at another path, or at none         | Reading   | its path is noted. What then comes to  |
 |           |                                                     |           | the old path may continue its last     |
 |           |                                                     |           | message (rotation_links.py), which     |
@@ -230,7 +230,7 @@ def _failed(error: Truncated | CompressionError | OSError) -> Next:
             return Next(To.NONE, (Effect.END, Effect.COUNT, Effect.SCAN), ended=TRUNCATED)
         case CompressionError():  # its compressed data end here; all before was read
             return Next(To.CLOSED, (Effect.REPORT,))
-    return Next(To.NONE, (Effect.REPORT,))
+    return Next(To.NONE, (Effect.REPORT, Effect.KEEP))
 
 
 def _looked(seen: FileObservation) -> Next:

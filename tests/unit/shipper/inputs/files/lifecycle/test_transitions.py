@@ -271,7 +271,7 @@ def test_a_deleted_file_is_read_to_its_end_and_given_up_when_its_time_is_over(
         (Failed(Truncated(0)), Next(To.NONE, (Effect.END, Effect.COUNT, Effect.SCAN), ended=TRUNCATED)),
         (Failed(Disproved(0)), Next(To.NONE, (Effect.IDENTIFY,))),
         (Failed(CompressionError(7, "no end")), Next(To.CLOSED, (Effect.REPORT,))),
-        (Failed(OSError("gone")), Next(To.NONE, (Effect.REPORT,))),
+        (Failed(OSError("gone")), Next(To.NONE, (Effect.REPORT, Effect.KEEP))),
         (FileEvent.TOUCHED, Next(To.NONE, (Effect.END,), ended=TRUNCATED)),
         (FileEvent.RENAMED_BY_PATH, Next(To.NONE, (Effect.END,), ended=REMOVED)),
         (FileEvent.WITHDRAWN, Next(To.NONE)),

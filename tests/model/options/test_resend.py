@@ -49,6 +49,16 @@ def test_a_touched_file_is_sent_again_under_a_new_id_once_for_each_touch_whether
     expect(resending, *(["one", "two"] * 3 + ["three"]))
 
 
+def test_a_time_that_the_registry_cannot_hold_is_no_touch_at_the_next_start(resending: UserLab) -> None:
+    resending.append("a.log", "one\n")
+    os.utime(resending.logs / "a.log", ns=(0, 2**63 + 10**9))  # in the year 2262
+    resending.start()
+    expect(resending, "one")
+    resending.stop()
+    resending.start()
+    expect(resending, "one")
+
+
 def test_without_the_option_a_touch_does_nothing(lab: UserLab) -> None:
     lab.ship("a.log", "one")
     touch(lab.logs / "a.log")

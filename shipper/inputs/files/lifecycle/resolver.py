@@ -118,7 +118,7 @@ class FileResolver:
         together = {file.key for file in opened}
         keys = dict.fromkeys(
             key
-            for file in with_progress(opened, self._progressed)
+            for file in opened
             if self.entries.is_unknown(file)
             for _, key in files_at.originals(file.spec.id, file.scanned.path)
         )

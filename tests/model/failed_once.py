@@ -701,4 +701,12 @@ FAILED_ONCE = [
             *[("run", (0, 3, 11, 3)), ("copytruncate", "b.log")],
         ],
     ),
+    Program(
+        "compressed and moved to another directory, before the copy was more than suspected",
+        LINES | {"gzip": True},
+        [
+            *[("write", "b.log", (1,)), ("run", (3, 3)), ("copytruncate", "b.log"), ("run", (90,))],
+            *[("gzip", "b.log", 1), ("move_inside", "b.log", 1)],
+        ],
+    ),
 ]

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from log_shipper.registry.state import FileState
@@ -47,6 +47,13 @@ class OpenedFile:
     @property
     def name(self) -> Name:
         return (self.spec.id, self.named) if self.named else self.key
+
+    @property
+    def is_removed(self) -> bool:
+        """Return True if it has been deleted. An error is reported when the file is read."""
+        with suppress(OSError):
+            return os.fstat(self.content.fd).st_nlink == 0
+        return False
 
     def close(self) -> None:
         close_descriptor(self.content.fd)

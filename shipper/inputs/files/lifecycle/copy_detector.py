@@ -96,7 +96,7 @@ class CopyDetector:
             known.since = now
         elif now - known.since >= GRACE + LATE and not known.was_late:
             known.since, known.was_late = now - GRACE + LATE, True
-        return is_ending or (now - known.since < GRACE and os.fstat(opened.content.fd).st_nlink > 0)
+        return is_ending or (now - known.since < GRACE and not opened.is_removed)
 
     def copied_to(self, state: FileState, key: FileKey, size: int) -> int:
         """Return the size of the longest suspected copy of this file; 0 if there is none. A compressed copy counts as

@@ -64,23 +64,24 @@ class FileIntake:
         return spec is not None
 
     def _take(self, opened: list[OpenedFile]) -> None:
-        if opened:
-            files_at = self._files_at()
-            self._resolver.check_originals(opened, self._survey.candidates, files_at)
-            may_be_copies = not self._once and bool(self._surveyed or self._entries.closed_entries)
-            claims = self._resolver.identify(opened, files_at if may_be_copies else None)
-            for key, suspect in self._copies.suspects.items():
-                if not self._watcher.is_watched(key):
-                    self._watcher.watch_file(key, suspect.opened.content.fd)
-            new, others_wait = self._specs.keys() - self._surveyed, self._open_limits.any_wanted
-            for file, claim, error in self._starter.start(claims, fresh_inputs=new, others_wait=others_wait):
-                self._entries.release_match(claim)
-                self._problems.report_read(file.scanned.path, f"cannot be read: {error.strerror}")
-                file.close()  # the next scan opens it again
+        removed = {file.key for file in opened if file.is_removed}
+        # A suspected copy that was compressed and deleted meanwhile comes before its .gz, which resumes after it.
+        for turn in (True, False):
+            if files := [file for file in opened if (file.key in removed) == turn]:
+                self._start(files)
         self._surveyed = set(self._specs)
         self._entries.possibly_lost.report({suspect.original_id for suspect in self._copies.suspects.values()})
 
-    def _files_at(self) -> FilesAt:
-        # A suspected copy may have been compressed and deleted meanwhile, and be identified in this very round.
-        suspects = {(key[0], suspect.opened.scanned.path): key for key, suspect in self._copies.suspects.items()}
-        return FilesAt(self._survey.present, self._previous_paths, suspects)
+    def _start(self, opened: list[OpenedFile]) -> None:
+        files_at = FilesAt(self._survey.present, self._previous_paths)
+        self._resolver.check_originals(opened, self._survey.candidates, files_at)
+        may_be_copies = not self._once and bool(self._surveyed or self._entries.closed_entries)
+        claims = self._resolver.identify(opened, files_at if may_be_copies else None)
+        for key, suspect in self._copies.suspects.items():
+            if not self._watcher.is_watched(key):
+                self._watcher.watch_file(key, suspect.opened.content.fd)
+        new, others_wait = self._specs.keys() - self._surveyed, self._open_limits.any_wanted
+        for file, claim, error in self._starter.start(claims, fresh_inputs=new, others_wait=others_wait):
+            self._entries.release_match(claim)
+            self._problems.report_read(file.scanned.path, f"cannot be read: {error.strerror}")
+            file.close()  # the next scan opens it again

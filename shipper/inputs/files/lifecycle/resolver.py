@@ -185,7 +185,8 @@ class FileResolver:
         claims: dict[FileKey, EntryMatch] = {}
         successors: dict[FileKey, FileKey] = {}
         left = {file.key: file for file in opened}
-        for step, turn in ((self.entries.claim, opened), (self._adopt, sorted(opened, key=_comes_last))):
+        longest_first = sorted(opened, key=lambda file: -file.size)  # of copies, it alone may have unread data
+        for step, turn in ((self.entries.claim, opened), (self._adopt, longest_first)):
             for file in with_progress([candidate for candidate in turn if candidate.key in left], self._progressed):
                 claim = self._try(step, file, left)
                 if claim is not None:
@@ -323,12 +324,3 @@ def _follow(spec: InputSpec) -> int:
 
 def _is_by_fingerprint(opened: OpenedFile) -> bool:
     return bool(opened.named) and opened.spec.config.file_identity.name == "fingerprint"
-
-
-def _comes_last(opened: OpenedFile) -> tuple[bool, int]:
-    """Return the sort key for copies of one file: first a copy that was deleted meanwhile (its .gz resumes after it),
-    then the longest, which alone may have unread data."""
-    try:
-        return os.fstat(opened.content.fd).st_nlink > 0, -opened.size
-    except OSError:
-        return True, -opened.size  # reported when the file is read

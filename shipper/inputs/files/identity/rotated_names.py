@@ -137,10 +137,11 @@ def possible_originals(path: str) -> Iterator[str]:
 
 
 def possible_originals_elsewhere(path: str) -> Iterator[str]:
-    """Yield the paths of logs from which rotation may have made this file in another directory: one that has one part
-    more (`logs/old/app.log-20261121`, `old/web/app.log.1`)."""
-    parts = path.split("/")
-    names = dict.fromkeys((log_of(path), parts[-1].removesuffix(".gz")))
-    for left_out in range(len(parts) - 2, 0, -1):
-        directory = "/".join(parts[:left_out] + parts[left_out + 1 : -1])
-        yield from (other for name in names if shows_rotation(path, other := f"{directory}/{name}"))
+    """Yield the paths of logs from which rotation may have made this file in another directory (`shows_rotation`): one
+    that has one part more (`logs/old/app.log-20261121`, `old/web/app.log.1`). Most files of a host have none."""
+    *parents, name = path.split("/")
+    log, added = _split(path)
+    if len(parents) > 1 and DATE.search(parents[-1]):
+        yield "/".join([*parents[:-1], name.removesuffix(".gz")])
+    if added:
+        yield from ("/".join([*parents[:part], *parents[part + 1 :], log]) for part in range(len(parents) - 1, 0, -1))

@@ -273,10 +273,9 @@ class HarvesterStarter:
         """Return the file's harvester. Raises OSError."""
         was = claim.was
         if self._once and not opened.content.compressed:
-            state = replace(state, size_seen=opened.size)  # its end
-        if self._once and opened.size > state.position and not opened.content.compressed:
             # An unterminated line at its end is sent as it is; a second reading must end a message at the same offset.
-            state = replace(state, cuts=(*state.cuts, opened.size))
+            cut = (opened.size,) if opened.size > state.position else ()
+            state = replace(state, size_seen=opened.size, cuts=(*state.cuts, *cut))
         harvester = self._inputs.open(opened, state, self._open_files.settled, once=self._once, was=was)
         self._open_files.add(harvester)
         self._closer.opened(harvester)

@@ -64,8 +64,8 @@ class FileIntake:
         return spec is not None
 
     def _take(self, opened: list[OpenedFile]) -> None:
-        removed = {file.key for file in opened if file.is_removed}
         # A suspected copy that was compressed and deleted meanwhile comes before its .gz, which resumes after it.
+        removed = {file.key for file in opened if file.key in self._copies.suspects and file.is_removed}
         for turn in (True, False):
             if files := [file for file in opened if (file.key in removed) == turn]:
                 self._start(files)

@@ -7,8 +7,10 @@ runs, and closes some.
 import gc
 import os
 import resource
+import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 MANY = 300
 
@@ -39,6 +41,25 @@ def descriptors_before() -> set[str]:
     earlier test may close some meanwhile."""
     gc.collect()
     return open_descriptors()
+
+
+def open_below(directory: Path) -> list[str]:
+    """Return the target of each descriptor of a file in this directory: threads of earlier tests open others."""
+    gc.collect()
+    targets = []
+    for descriptor in open_descriptors():
+        with suppress(OSError):  # as in open_files()
+            targets.append(os.readlink(f"/proc/self/fd/{descriptor}"))
+    return sorted(target for target in targets if target.startswith(f"{directory}/"))
+
+
+def fall_to(most: int) -> bool:
+    """Return whether no more than so many are open, at some moment within 10 s. A test of sockets asks this, because a
+    thread of an earlier test may open some meanwhile, but does not keep them."""
+    deadline = time.monotonic() + 10
+    while len(open_descriptors()) > most and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return len(open_descriptors()) <= most
 
 
 @contextmanager

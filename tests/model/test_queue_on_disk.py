@@ -15,7 +15,7 @@ from log_shipper.shipper.event import Batch
 from log_shipper.shipper.options.queues import DiskQueueConfig, WatermarkConfig
 from log_shipper.shipper.wake import Wake
 from tests.builders import batch
-from tests.descriptors import descriptors_before, open_descriptors
+from tests.descriptors import open_below
 from tests.fakes import ManualClock
 from tests.lab import LONG, Lab
 from tests.model.seeds import seeds
@@ -188,11 +188,10 @@ def test_a_queue_that_could_not_be_made_is_made_later_and_leaves_no_descriptor_o
     lab.start()
     lab.destination.holding = True
     (lab.data / "diskqueue" / "id").mkdir(parents=True)  # in the way of a file, behind the lock
-    before = len(descriptors_before())
     for text in ("one", "two", "three"):
         lab.running.pipeline.put(received(lab, text, resolved))
         stand_still(lab)
-        assert len(open_descriptors()) <= before
+        assert open_below(lab.data / "diskqueue") == []
     assert "in use by" not in caplog.text
     (lab.data / "diskqueue" / "id").rmdir()
     lab.running.pipeline.put(received(lab, "four", resolved))

@@ -18,7 +18,7 @@ from log_shipper.registry.load import DATABASE, LOG
 from log_shipper.registry.state import FileState
 from log_shipper.registry.store import INDEX, Store
 from tests.capabilities import without_capabilities
-from tests.descriptors import descriptors_before, open_descriptors
+from tests.descriptors import open_below
 
 ROOT = Path(__file__).parents[3]
 
@@ -164,9 +164,8 @@ def test_permissions_that_cannot_be_given_are_reported_and_the_file_is_used(
 
 def test_permissions_are_given_without_leaving_the_file_open(tmp_path: Path) -> None:
     (tmp_path / "registry.db").touch()
-    before = descriptors_before()
     DiskFiles(0o600).give_mode(tmp_path / "registry.db")
-    assert open_descriptors() <= before
+    assert open_below(tmp_path) == []
     assert modes(tmp_path) == {"registry.db": 0o600}
 
 

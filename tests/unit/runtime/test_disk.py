@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from log_shipper.runtime.disk import DiskFile, open_plain, write_all
-from tests.descriptors import descriptors_before, open_descriptors
+from tests.descriptors import open_below
 
 
 class NearlyFull(DiskFile):
@@ -43,7 +43,6 @@ def failing_chown() -> Iterator[None]:
 
 
 def test_a_file_that_cannot_be_given_to_its_owner_does_not_stay_open(tmp_path: Path) -> None:
-    before = descriptors_before()
     with failing_chown(), pytest.raises(OSError, match="Input/output error"):
         open_plain(tmp_path / "new", os.O_WRONLY | os.O_CREAT, 0o600)
-    assert open_descriptors() <= before
+    assert open_below(tmp_path) == []

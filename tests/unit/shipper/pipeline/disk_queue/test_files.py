@@ -10,7 +10,7 @@ from log_shipper.shipper.pipeline.disk_queue.files import SegmentDisk
 from log_shipper.shipper.pipeline.disk_queue.frames import PLAIN, Frame, Payload
 from log_shipper.shipper.pipeline.disk_queue.segments import load
 from log_shipper.shipper.pipeline.disk_queue.store import SegmentStore
-from tests.descriptors import descriptors_before, open_descriptors
+from tests.descriptors import open_below
 
 
 def test_segments_are_written_found_and_removed(tmp_path: Path) -> None:
@@ -35,13 +35,12 @@ def test_a_file_that_was_removed_is_let_go_once_reading_stops(tmp_path: Path) ->
     files = SegmentDisk()
     with closing(files.open(tmp_path / "1.seg", fresh=True)) as file:
         file.write(b"content")
-    before = len(descriptors_before())
     assert files.read_at(tmp_path / "1.seg", 3, 100) == b"tent"
     files.unlink(tmp_path / "1.seg")
     files.unlink(tmp_path / "1.seg")
     assert files.read_at(tmp_path / "1.seg", 0, 3) == b"con"
     files.stop_reading()
-    assert len(open_descriptors()) <= before
+    assert open_below(tmp_path) == []
 
 
 def test_segments_are_for_the_agents_user_only_and_no_link_is_followed(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from log_shipper.shipper.options.model import (
     ScannerFingerprintConfig,
 )
 from tests.capabilities import without_capabilities
-from tests.descriptors import descriptors_before
+from tests.descriptors import open_below
 from tests.reading_room import Room, entry_of, finish, is_open
 
 MakeRoom = Callable[..., Room]
@@ -68,18 +68,6 @@ def door(room: Room) -> Door:
     return Door(room)
 
 
-def open_files() -> int:
-    """Return how many descriptors of files are open: those of sockets come and go with threads of other tests."""
-    return sum(target_of(number).startswith("/") for number in descriptors_before())
-
-
-def target_of(descriptor: str) -> str:
-    try:
-        return os.readlink(f"/proc/self/fd/{descriptor}")
-    except OSError:  # that of the look
-        return ""
-
-
 # Opening.
 
 
@@ -104,9 +92,8 @@ def test_another_file_that_took_the_path_is_left_to_the_next_scan(door: Door) ->
     door.room.write("other", b"two\n")
     wanted = door.wanted("app.log")
     door.room.path("other").rename(door.room.path("app.log"))
-    before = open_files()
     assert door.resolver.open([wanted]) == []
-    assert open_files() <= before
+    assert open_below(door.room.folder) == []
     assert list(door.resolver.take_vanished()) == [wanted]
 
 
@@ -129,9 +116,8 @@ def test_a_link_to_a_secret_that_took_the_path_is_not_read(make_room: MakeRoom) 
     wanted = door.wanted("app.log")
     door.room.path("app.log").unlink()
     door.room.path("app.log").symlink_to("secret")
-    before = open_files()
     assert door.resolver.open([wanted]) == []
-    assert open_files() <= before
+    assert open_below(door.room.folder) == []
 
 
 ID, UID = "4c1e0f6a" * 8, "0b8a5f0e-6a53-4a36-9f0a-6f7d2f1f7c11"
@@ -185,10 +171,9 @@ def test_a_link_of_a_container_does_not_lead_a_hint_out_of_its_log_directory(hin
     shm = f"containers/{ID}/mounts/shm"
     hinted.room.path(f"{shm}/inside.log").write_bytes(b"its own\n")
     hinted.room.path(f"{shm}/x.log").symlink_to(target)
-    before = open_files()
     assert hinted.resolver.open([hinted.wanted(f"{shm}/x.log")]) == []
     assert "outside the log directory of its container" in str(hinted.problem(f"{shm}/x.log"))
-    assert open_files() <= before
+    assert open_below(hinted.room.folder) == []
 
 
 def test_a_directory_that_becomes_a_link_after_the_listing_does_not_lead_a_hint_elsewhere(hinted: Door) -> None:
@@ -216,12 +201,11 @@ def test_a_refusal_is_reported_until_the_file_can_be_opened(door: Door) -> None:
 def test_a_missing_marker_file_is_reported(make_room: MakeRoom) -> None:
     door = Door(make_room(file_identity=FileIdentityConfig(name="inode_marker", marker="/nowhere/marker")))
     door.room.write("app.log", b"one\n")
-    before = open_files()
     assert door.resolver.open([door.wanted("app.log")]) == []
     assert door.problem("app.log") == (
         "cannot be read: file_identity.inode_marker: /nowhere/marker: No such file or directory"
     )
-    assert open_files() <= before
+    assert open_below(door.room.folder) == []
 
 
 def test_by_fingerprint_a_short_file_waits_until_it_is_long_enough(make_room: MakeRoom) -> None:
@@ -233,9 +217,8 @@ def test_by_fingerprint_a_short_file_waits_until_it_is_long_enough(make_room: Ma
         )
     )
     door.room.write("app.log", b"x" * 63)
-    before = open_files()
     assert door.resolver.open([door.wanted("app.log")]) == []
-    assert open_files() <= before
+    assert open_below(door.room.folder) == []
     problem = door.problem("app.log")
     assert problem is not None
     assert problem.startswith("is not read until it has 64 bytes (file_identity.fingerprint)")
@@ -248,12 +231,11 @@ def test_by_fingerprint_of_two_files_that_begin_alike_one_is_read(
     door = Door(make_room(file_identity=FileIdentityConfig(name="fingerprint", length=64)))
     for name in ("a.log", "b.log"):
         door.room.write(name, b"x" * 64 + name.encode())
-    before = open_files()
     for _ in range(2):
         (first,) = door.resolver.open([door.wanted("a.log"), door.wanted("b.log")])
         assert first.scanned.path == str(door.room.path("a.log"))
         os.close(first.content.fd)
-    assert open_files() <= before
+    assert open_below(door.room.folder) == []
     assert len([line for line in caplog.messages if "begins with the same bytes as" in line]) == 1
 
 
@@ -304,11 +286,10 @@ def test_a_file_that_turns_out_to_be_unreadable_later_is_reported_and_closed(
 ) -> None:
     door = Door(make_room(compression="gzip"))  # nothing is read to find that out
     door.room.path("app.log").mkdir()
-    before = open_files()
     (opened,) = door.resolver.open([door.wanted("app.log")])
     assert door.identify(opened) == {}
     assert door.problem("app.log") == "cannot be read: Is a directory"
-    assert open_files() <= before
+    assert open_below(door.room.folder) == []
 
 
 def test_a_file_that_was_taken_for_another_one_is_opened_again_and_may_be_a_copy_yet(door: Door) -> None:

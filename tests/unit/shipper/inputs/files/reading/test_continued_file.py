@@ -19,7 +19,7 @@ from log_shipper.shipper.parsers.multiline import MultilineConfig
 from log_shipper.shipper.reader import line
 from log_shipper.shipper.reader.gzip_file import CompressionError
 from tests.builders import multiline
-from tests.descriptors import descriptors_before, open_descriptors
+from tests.descriptors import open_below
 from tests.reading_room import Room, acknowledge, entry_of, proof_of, read_all
 
 MakeRoom = Callable[..., Room]
@@ -156,9 +156,10 @@ def test_a_successor_that_was_closed_meanwhile_takes_nothing(join: MakePair) -> 
 
 def test_closing_the_first_file_closes_what_it_read_in_the_next(join: MakePair) -> None:
     pair = join(b"one\n", b" +\n")
-    before = descriptors_before()
+    own, next_one = (str(pair.room.path(name)) for name in ("app.log.1", "app.log"))
+    assert open_below(pair.room.folder) == [next_one, next_one, own]
     pair.old.close()
-    assert len(before - open_descriptors()) == 2
+    assert open_below(pair.room.folder) == [next_one]
 
 
 def test_a_line_without_end_in_the_first_file_is_kept_when_time_ends_the_message(

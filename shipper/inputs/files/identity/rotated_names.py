@@ -8,6 +8,7 @@ of the same name.
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 NUMBERS = re.compile(r"(?:[._-]\d+)+$")
 BEFORE_EXTENSION = re.compile(r"(?:\.\d+|[._-]\d{4,})(?:[._-]\d+)*$")  # worker-1.log is not a generation of worker.log
@@ -80,6 +81,7 @@ def _is_older(added: list[str], younger: list[str]) -> bool:
     return is_generation and int(added[-1]) > int(younger[-1])
 
 
+@lru_cache(maxsize=1024)  # a new file's path is asked for several times
 def _split(path: str) -> tuple[str, list[str]]:
     """Return the name of the log, and what rotation has added to it."""
     name, behind = _strip(name_of(path).removesuffix(".gz"), NUMBERS)

@@ -85,7 +85,7 @@ class Closer:
         if rules.reader.after_interval:
             self._schedule(harvester, harvester.opened_at + rules.reader.after_interval)
         if rules.reader.on_eof or harvester.content.compressed or self._once:
-            self._idle.expect(harvester)
+            harvester.is_leaving = True  # its read comes first
 
     def step(self) -> None:
         now = self._clock.monotonic()

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import replace
 from itertools import islice
 
-from log_shipper.registry.state import MISSING, TRUNCATED, FileState
+from log_shipper.registry.state import MISSING, TRUNCATED, FileState, with_changes
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.inputs.base import SourceContext, with_progress
 from log_shipper.shipper.inputs.files.discovery.scanner import ScannedFile
@@ -265,7 +264,7 @@ class HarvesterStarter:
         if Effect.PUT_BACK in decided.effects and claim.was is not None:
             self._open_files.register_skipped(opened, claim.was)
         else:
-            state = replace(state, changed=opened.scanned.changed)
+            state = with_changes(state, changed=opened.scanned.changed)
             self._registrar.note(state)
             self._open_files.register_idle(opened, state)
 
@@ -275,7 +274,7 @@ class HarvesterStarter:
         if self._once and not opened.content.compressed:
             # An unterminated line at its end is sent as it is; a second reading must end a message at the same offset.
             cut = (opened.size,) if opened.size > state.position else ()
-            state = replace(state, size_seen=opened.size, cuts=(*state.cuts, *cut))
+            state = with_changes(state, size_seen=opened.size, cuts=(*state.cuts, *cut))
         harvester = self._inputs.open(opened, state, self._open_files.settled, once=self._once, was=was)
         self._open_files.add(harvester)
         self._closer.opened(harvester)
@@ -298,5 +297,5 @@ def _is_read(opened: OpenedFile, state: FileState) -> bool:
 
 def _at_its_end(opened: OpenedFile, state: FileState) -> FileState:
     if opened.content.compressed:
-        return replace(state, compressed=opened.size)
-    return replace(state, position=opened.size, tail_hash=opened.content.tail_hash(opened.size))
+        return with_changes(state, compressed=opened.size)
+    return with_changes(state, position=opened.size, tail_hash=opened.content.tail_hash(opened.size))

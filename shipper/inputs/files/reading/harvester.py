@@ -3,10 +3,9 @@
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 
-from log_shipper.registry.state import FileState
+from log_shipper.registry.state import FileState, with_changes
 from log_shipper.shipper.errors import Truncated
 from log_shipper.shipper.event import Batch, Messages
 from log_shipper.shipper.inputs.files.discovery.spec import FileKey
@@ -111,7 +110,7 @@ class Harvester(FileOnDisk):
         unproven = self.unproven
         with suppress(OSError):
             if unproven is not None and not self.content.matches(unproven):
-                return replace(unproven, size_seen=max(unproven.size_seen, self.size))
+                return with_changes(unproven, size_seen=max(unproven.size_seen, self.size))
         return unproven
 
     @property
@@ -237,7 +236,7 @@ class Harvester(FileOnDisk):
     def _save_cut(self, end: int) -> None:
         """Keep the end of a message: a second reading must end it there too, or an offset would have two texts."""
         self._must_save = True
-        self.state = replace(self.state, cuts=(*self.state.cuts, end))
+        self.state = with_changes(self.state, cuts=(*self.state.cuts, end))
 
     def take_unsaved_state(self) -> FileState | None:
         """Return, once, the state that must be on disk before the last batch is queued; None if a second reading would
@@ -247,7 +246,7 @@ class Harvester(FileOnDisk):
 
     def update(self, **changes: object) -> None:
         """Change the file's entry, and pass it to the registry once the file is proven."""
-        self.state = replace(self.state, updated=self._clock.time(), **changes)  # type: ignore[arg-type]
+        self.state = with_changes(self.state, updated=self._clock.time(), **changes)
         self._file_reader.follow(self.state)
         if self.is_proven:
             self._note(self.state)
@@ -270,7 +269,7 @@ class Harvester(FileOnDisk):
             # Other unread data is counted already; if the agent is killed, unacknowledged data is lost.
             self.size = max(self.offset, self.copied)
             modified = self.state.modified if status is None else status.st_mtime_ns
-            self.state = ended(replace(self.state, size_seen=self.size, modified=modified))
+            self.state = ended(with_changes(self.state, size_seen=self.size, modified=modified))
 
     def close(self) -> None:
         self.is_open = False
@@ -299,7 +298,7 @@ class Harvester(FileOnDisk):
             # It was empty so far: an entry without any bytes would match any file at this inode after a crash.
             self._must_save = self._must_save or self.state.fingerprint[0] == 0 < fingerprint[0]
             size = max(self.state.size_seen, min(messages.end, self.read_to))  # it may end in another file
-            self.state = replace(self.state, fingerprint=fingerprint, size_seen=size)
+            self.state = with_changes(self.state, fingerprint=fingerprint, size_seen=size)
         continuation = self._file_reader.continuation
         if continuation is not None and messages.end >= continuation.end:
             return self._last_batch(continuation, messages)
@@ -323,7 +322,7 @@ class Harvester(FileOnDisk):
         tail, proof = self._file_reader.evidence_up_to(position) or (state.tail_hash, state.proof)
         split = self._split if self._split is not None and position >= self._split.end else None
         status = self.status_if_known() if self.is_open else None
-        return replace(
+        return with_changes(
             state,
             position=position,
             tail_hash=tail,

@@ -1,11 +1,15 @@
 import time
+from itertools import product
 
 import pytest
 
 from log_shipper.shipper.inputs.files.identity.rotated_names import (
     is_named_after,
     is_of_same_log,
+    log_of,
+    name_of,
     possible_originals,
+    possible_originals_elsewhere,
     shows_rotation,
     was_rotated_before,
 )
@@ -177,6 +181,25 @@ def test_a_generation_becomes_an_older_one_or_is_compressed(path: str, original:
 )
 def test_in_another_directory_rotation_shows_by_a_number_or_date(path: str, original: str, expected: bool) -> None:
     assert shows_rotation(path, original) is expected
+
+
+DIRECTORIES = ("logs", "old", "2026-11", "20261121", "app.log.1")
+NAMES = ("app.log", "app.log.1", "app.log.2.gz", "app.log-20261121", "app.1.log", "app.log.gz", "app.log.bak", "app")
+
+
+def test_the_originals_in_a_directory_above_or_beside_are_those_that_rotation_shows() -> None:
+    """For each path one directory is left out, and the file has the name of its log, or its own."""
+    found = 0
+    for depth, name in product(range(4), NAMES):
+        for parents in product(DIRECTORIES, repeat=depth):
+            path = "/".join(["", *parents, name])
+            above = ["/".join(["", *parents[:part], *parents[part + 1 :]]) for part in range(depth)]
+            own = {log_of(path), name_of(path).removesuffix(".gz")}
+            shown = {f"{directory}/{log}" for directory, log in product(above, own)}
+            shown = {original for original in shown if shows_rotation(path, original)}
+            assert set(possible_originals_elsewhere(path)) == shown, path
+            found += len(shown)
+    assert found > 1000
 
 
 def test_a_number_as_long_as_a_date_costs_no_more_than_a_short_one() -> None:

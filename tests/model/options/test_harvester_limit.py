@@ -74,6 +74,19 @@ def test_what_a_program_writes_to_its_old_log_is_shipped_although_the_new_one_wa
     assert lab.messages == ["one", "late", "new"]
 
 
+def test_nor_what_it_writes_to_a_log_that_was_renamed_within_the_paths_before_it_left_them(lab: UserLab) -> None:
+    lab.options = {"harvester_limit": 1}
+    lab.ship("a.log", "one")
+    lab.rotate("a.log", to="a.log.1")
+    lab.pass_time(60)
+    lab.rotate("a.log.1", to="elsewhere")
+    lab.append("a.log", "new\n")
+    lab.pass_time(2)
+    lab.append("elsewhere", "late\n")
+    lab.pass_time(60)
+    assert lab.messages == ["one", "late", "new"]
+
+
 @pytest.fixture
 def busy(lab: UserLab) -> UserLab:
     """Only one file may be open, and cannot be closed because its last line is not acknowledged."""

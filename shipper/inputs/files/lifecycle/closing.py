@@ -85,7 +85,9 @@ class Closer:
         if rules.reader.after_interval:
             self._schedule(harvester, harvester.opened_at + rules.reader.after_interval)
         if rules.reader.on_eof or harvester.content.compressed or self._once:
-            harvester.is_leaving = True  # its read comes first
+            harvester.is_leaving = True
+            if harvester.finished:  # at its end already; any other file is read first
+                self._idle.expect(harvester)
 
     def step(self) -> None:
         now = self._clock.monotonic()
@@ -174,12 +176,12 @@ class Closer:
             open_for=now - harvester.opened_at,
             at_end=harvester.at_end,
             is_over=harvester.over,
-            awaits_timeout=harvester.at_end and deadline is not None,
+            awaits_timeout=(harvester.at_end or harvester.is_continued) and deadline is not None,
             is_settled=harvester.settled,
             is_finished=harvester.finished,
             is_complete=harvester.is_complete,
             is_compressed=harvester.content.compressed,
-            has_left_path=harvester.has_left_path,
+            has_left_its_path=harvester.has_left_its_path,
             moved_for=now - harvester.moved_at if harvester.path_state is PathState.MOVED else NEVER,
             is_removed=harvester.is_removed,
             is_read_on=is_read_on(harvester),

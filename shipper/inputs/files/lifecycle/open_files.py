@@ -239,12 +239,14 @@ class OpenFiles:
         self.idle.expect(harvester)
 
     def left_paths(self, harvester: Harvester) -> bool:
-        """Note that a survey did not find the file: it was renamed or removed. Return True the first time."""
-        if was_there := not harvester.has_left_path:
+        """Note that a survey did not find the file: it was renamed or removed. Return True if it had its first path
+        until now."""
+        had_first_path = not harvester.has_left_its_path
+        if harvester.path_state is not PathState.MOVED:
             harvester.note_moved(self._clock.monotonic())
             self.idle.expect(harvester)
         self.look_for_removal(harvester)
-        return was_there
+        return had_first_path
 
     def look_for_removal(self, harvester: Harvester) -> None:
         """Check whether the file was removed. It is registered by now, so an error must not leave this: the caller
@@ -268,7 +270,7 @@ class OpenFiles:
         for harvester in self.named.possible_originals(opened):
             if not harvester.is_open:
                 states.append(replace(harvester.state, ended=harvester.state.ended or REMOVED))
-            elif harvester.has_left_path or harvester.schedule.is_awake:
+            elif harvester.has_left_its_path or harvester.schedule.is_awake:
                 ended = REMOVED if harvester.is_as_read else TRUNCATED
                 if harvester.is_removed or ended == TRUNCATED:
                     modified = harvester.status().st_mtime_ns

@@ -35,9 +35,11 @@ it are in flight is Draining first. What is done in capitals is an `Effect`.
 | Reading   | it cannot be read: an error of the system           | none      | REPORT, KEEP                           |
 | Reading   | a scan finds it at another path, or at none         | Reading   | its path is noted. What then comes to  |
 |           |                                                     |           | the old path may continue its last     |
-|           |                                                     |           | message (rotation_links.py), which     |
-|           |                                                     |           | waits until multiline.timeout and is   |
-|           |                                                     |           | then sent; no option closes it before  |
+|           |                                                     |           | message (rotation_links.py), which is  |
+|           |                                                     |           | sent multiline.timeout after its last  |
+|           |                                                     |           | line (batch_reader.py). Before, only a |
+|           |                                                     |           | deleted file is closed, for its time   |
+|           |                                                     |           | or budget                              |
 |           | the same, with file_identity.path                   | none      | END removed: the other path is another |
 |           |                                                     |           | file                                   |
 | Reading   | touched, resend_on_touch, and all is acknowledged   | none      | END truncated                          |
@@ -151,7 +153,7 @@ class FileObservation:
     is_finished: bool
     is_complete: bool
     is_compressed: bool
-    has_left_path: bool
+    has_left_its_path: bool
     is_removed: bool
     is_read_on: bool
     moved_for: float = float("inf")
@@ -282,7 +284,7 @@ def _option(seen: FileObservation) -> str | None:
     options = (
         (seen.is_complete, "compression"),
         (seen.is_removed and change.removed, "close.on_state_change.removed"),
-        (seen.has_left_path and change.renamed, "close.on_state_change.renamed"),
+        (seen.has_left_its_path and change.renamed, "close.on_state_change.renamed"),
         (rules.reader.on_eof, "close.reader.on_eof"),
         (0 < change.inactive <= seen.idle_for, "close.on_state_change.inactive"),
         (seen.wanted, PLACE_WANTED),

@@ -49,7 +49,7 @@ class FileOnDisk:
             self.path_state = PathState.REMOVED
 
     @property
-    def has_left_path(self) -> bool:
+    def has_left_its_path(self) -> bool:
         return self.path_state is not PathState.CURRENT
 
     @property

@@ -105,6 +105,15 @@ def test_a_pending_message_keeps_its_file_open(make_room: MakeRoom) -> None:
     assert lab.after(5) == ["close.on_state_change.inactive"]
 
 
+def test_a_message_that_is_continued_in_the_next_file_keeps_its_file_open(make_room: MakeRoom) -> None:
+    lab = ClosingLab(make_room(parsers=(multiline(r"^\s"),)), {"app": rules(after_interval=3.0)})
+    harvester = finish(lab.open("app.log.1"))
+    assert harvester.continue_in(lab.room.read("app.log", b" two\nthree\n"))
+    assert lab.after(4) == []
+    acknowledge(read_all(harvester))
+    assert lab.after(5) == ["close.reader.after_interval"]
+
+
 def test_a_write_between_the_last_look_and_the_watch_is_noticed(make_lab: MakeLab) -> None:
     """The watch is set first: such a write would give neither an event nor another size."""
     lab = make_lab(inactive=60.0)
@@ -165,6 +174,12 @@ def test_with_once_a_file_is_closed_when_it_is_delivered(room: Room) -> None:
 # Deleted files.
 
 
+def test_with_once_a_file_that_was_delivered_before_is_closed_before_it_is_read(room: Room) -> None:
+    lab = ClosingLab(room, {"app": rules()}, once=True)
+    lab.open("app.log", b"", once=True)
+    assert lab.after(SOON) == ["--once"]
+
+
 def test_a_deletion_without_an_event_is_noticed_in_the_next_round(make_lab: MakeLab) -> None:
     lab = make_lab(check_interval=5.0)
     harvester = finish(lab.open("app.log"))
@@ -181,7 +196,7 @@ def test_a_file_that_has_another_name_left_is_not_deleted(make_lab: MakeLab) -> 
     harvester = finish(lab.open("app.log"))
     lab.room.path("other.log").hardlink_to(lab.room.path("app.log"))
     lab.remove(harvester)
-    assert not harvester.has_left_path
+    assert not harvester.has_left_its_path
     lab.after(600)
     assert is_running(harvester, lab)
 

@@ -85,7 +85,8 @@ class _Unfrozen:
 
 
 def with_changes(state: FileState, **changes: Any) -> FileState:
-    """Return a copy with these fields changed, as dataclasses.replace, in a third of the time: for every batch."""
+    """Return a copy with these fields changed. Every batch needs one, and dataclasses.replace takes three times as
+    long."""
     new = _unfrozen(_fields_of(state))
     for name, value in changes.items():
         setattr(new, name, value)

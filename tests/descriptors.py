@@ -57,9 +57,11 @@ def fall_to(most: int) -> bool:
     """Return whether no more than so many are open, at some moment within 10 s. A test of sockets asks this, because a
     thread of an earlier test may open some meanwhile, but does not keep them."""
     deadline = time.monotonic() + 10
-    while len(open_descriptors()) > most and time.monotonic() < deadline:
+    while len(open_descriptors()) > most:
+        if time.monotonic() > deadline:
+            return False
         time.sleep(0.02)
-    return len(open_descriptors()) <= most
+    return True
 
 
 @contextmanager

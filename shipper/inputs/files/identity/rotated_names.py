@@ -73,7 +73,7 @@ def _is_appended(name: str, original: str) -> bool:
     return name == original or (name.startswith(original) and name[len(original)] in separators)
 
 
-def _is_older(added: list[str], younger: list[str]) -> bool:
+def _is_older(added: tuple[str, ...], younger: tuple[str, ...]) -> bool:
     """Return True if only the last part differs, and is the number of an older generation."""
     if not added or added[:-1] != younger[:-1] or len(added) != len(younger):
         return False
@@ -81,13 +81,13 @@ def _is_older(added: list[str], younger: list[str]) -> bool:
     return is_generation and int(added[-1]) > int(younger[-1])
 
 
-@lru_cache(maxsize=1024)  # a new file's path is asked for several times
-def _split(path: str) -> tuple[str, list[str]]:
+@lru_cache(maxsize=1024)  # the path of a new file is split several times
+def _split(path: str) -> tuple[str, tuple[str, ...]]:
     """Return the name of the log, and what rotation has added to it."""
     name, behind = _strip(name_of(path).removesuffix(".gz"), NUMBERS)
     extension = _extension(name)
     stem, before = _strip(name[: len(name) - len(extension)], BEFORE_EXTENSION)
-    return stem + extension, PART.findall(before + behind)
+    return stem + extension, tuple(PART.findall(before + behind))
 
 
 def _strip(name: str, pattern: re.Pattern[str]) -> tuple[str, str]:

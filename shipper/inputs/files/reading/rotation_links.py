@@ -37,7 +37,7 @@ class RotationLinks:
     def __init__(self) -> None:
         # By input and the path before the renaming; for a copy by the file that was truncated there.
         self._by_previous_path: dict[tuple[str, str, FileKey | None], Harvester] = {}
-        self._waiting: set[Harvester] = set()
+        self._waiting: set[Harvester] = set()  # successors, read once their predecessors are at their ends
         # Files opened again before the successor that their entry names, by its id.
         self._named: dict[str, Harvester] = {}
         # Rotated files that are not read and have no predecessor, with their input and log.

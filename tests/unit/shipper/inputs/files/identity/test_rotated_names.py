@@ -187,8 +187,8 @@ DIRECTORIES = ("logs", "old", "2026-11", "20261121", "app.log.1")
 NAMES = ("app.log", "app.log.1", "app.log.2.gz", "app.log-20261121", "app.1.log", "app.log.gz", "app.log.bak", "app")
 
 
-def test_the_originals_in_a_directory_above_or_beside_are_those_that_rotation_shows() -> None:
-    """For each path one directory is left out, and the file has the name of its log, or its own."""
+def test_the_originals_elsewhere_are_those_that_rotation_shows_with_one_directory_less() -> None:
+    """They have the name of the log, or that of the file without .gz."""
     found = 0
     for depth, name in product(range(4), NAMES):
         for parents in product(DIRECTORIES, repeat=depth):

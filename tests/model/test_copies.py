@@ -176,6 +176,19 @@ def test_a_file_that_is_moved_to_another_disk_resumes_when_its_last_lines_are_ac
     assert lab.messages == ["one", "two"]
 
 
+@pytest.mark.parametrize("left", [0, 4])
+def test_a_copy_that_is_made_a_second_time_is_no_new_file(lab: Lab, left: int) -> None:
+    lab.ship("app.log", "one", "two")
+    lab.copy("app.log", "app.log.1")
+    lab.wait_until(lambda: is_open(lab, "app.log.1"), AT_ONCE)
+    lab.truncate("app.log.1", left)
+    lab.step(CHECK_INTERVAL, wait=0.002)
+    lab.copytruncate("app.log", "app.log.1")
+    lab.append("app.log", "three\n")
+    lab.scan()
+    assert lab.messages == ["one", "two", "three"]
+
+
 def test_a_file_that_takes_a_name_after_a_closed_one_was_deleted_is_shipped_at_once(lab: Lab) -> None:
     lab.ship("app.log", "one")
     lab.step(CLOSE_INACTIVE + 1)

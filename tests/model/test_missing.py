@@ -127,7 +127,17 @@ def test_what_was_written_to_a_truncated_file_is_counted_if_it_is_removed_before
     lab.scan()
     assert lab.messages == ["one", "two"]
     assert lab.running.metrics.bytes_lost == len("new\n")
-    assert "its new content (4 bytes) may be lost, because the file was removed" in caplog.text
+    assert "its new content (4 bytes) may be lost: no path of the inputs leads to it" in caplog.text
+
+
+def test_what_was_written_to_a_truncated_file_outside_the_paths_is_counted(lab: Lab) -> None:
+    lab.ship("a.log", "one", "two")
+    lab.rotate("a.log", to="elsewhere")
+    lab.step(seconds=1)
+    (lab.logs / "elsewhere").write_text("new\n")
+    lab.step(seconds=1)
+    assert lab.messages == ["one", "two"]
+    assert lab.running.metrics.bytes_lost == len("new\n")
 
 
 @pytest.mark.parametrize("is_running", [True, False])

@@ -253,8 +253,8 @@ class Crawler:
         with suppress(OSError):  # what cannot be ended counts as unread
             batch = None if copied > harvester.offset else harvester.end_message()
         harvester.look_for_removal(harvester.state.path)
-        unread, removed = range(harvester.offset, size), harvester.is_removed
-        self._metrics.bytes_lost += report_truncation(harvester.state, error.size, unread, copied, is_removed=removed)
+        unread, outside = range(harvester.offset, size), harvester.is_outside
+        self._metrics.bytes_lost += report_truncation(harvester.state, error.size, unread, copied, is_outside=outside)
         return batch
 
     def _reopened(self, harvester: Harvester) -> OpenedFile | None:
@@ -312,12 +312,12 @@ class Crawler:
         self.open_files.end_renamed(candidates)
         wanted = self._input_swap.allowed(to_open(candidates, self.files))
         renamed, missing = find_moved(candidates, self.files)
-        left = [*(harvester for harvester, _ in renamed), *missing]
-        previous_paths = {(harvester.key[0], harvester.state.path): harvester.key for harvester in left}
+        previous_paths = {(h.key[0], h.state.path): h.key for h in [*(h for h, _ in renamed), *missing]}
         for harvester, file in renamed:
             if self.open_files.was_truncated(harvester):
                 continue  # ends with its previous path, by which its copy is recognised
-            self._reading.rotation_links.note_renamed(harvester, harvester.state.path, file.path)
+            if file.path != harvester.state.path:
+                self._reading.rotation_links.note_renamed(harvester, harvester.state.path, file.path)
             self.open_files.renamed(harvester, file.path)
         entries = self._entries.renamed(candidates)
         self._intake.surveyed(previous_paths | {(state.input, state.path): key_of(state) for state in entries})

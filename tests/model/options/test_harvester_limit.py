@@ -87,6 +87,23 @@ def test_nor_what_it_writes_to_a_log_that_was_renamed_within_the_paths_before_it
     assert lab.messages == ["one", "late", "new"]
 
 
+def test_nor_to_one_that_left_the_paths_a_second_time(lab: UserLab) -> None:
+    lab.options = {"harvester_limit": 1}
+    lab.paths = (f"{lab.logs}/a.log",)
+    lab.ship("a.log", "one")
+    for place in ("a.log.1", "a.log", "a.log.1"):
+        lab.rotate("a.log" if place == "a.log.1" else "a.log.1", to=place)
+        lab.pass_time(70)
+    lab.rotate("a.log.1", to="a.log")
+    lab.pass_time(70)
+    lab.rotate("a.log", to="a.log.1")
+    lab.append("a.log", "new\n")
+    lab.pass_time(2)
+    lab.append("a.log.1", "late\n")
+    lab.pass_time(60)
+    assert lab.messages == ["one", "late", "new"]
+
+
 @pytest.fixture
 def busy(lab: UserLab) -> UserLab:
     """Only one file may be open, and cannot be closed because its last line is not acknowledged."""

@@ -280,3 +280,15 @@ def test_a_gz_that_is_touched_is_sent_again(resending: UserLab) -> None:
     resending.pass_time(60)
     touch(resending.logs / "a.log.gz")
     expect(resending, "one", "one")
+
+
+def test_a_file_that_was_moved_out_of_the_paths_is_read_on_instead(resending: UserLab) -> None:
+    resending.paths = (f"{resending.logs}/a.log",)
+    resending.ship("a.log", "one")
+    resending.rotate("a.log", to="elsewhere")
+    resending.pass_time(60)
+    touch(resending.logs / "elsewhere")
+    resending.pass_time(60)
+    resending.append("elsewhere", "two\n")
+    expect(resending, "one", "two")
+    assert resending.running.metrics.files_resent == 0

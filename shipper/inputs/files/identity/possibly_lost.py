@@ -80,10 +80,11 @@ class PossiblyLost:
                 )
 
 
-def report_truncation(state: FileState, size: int, unread: range, copied: int, *, is_removed: bool) -> int:
+def report_truncation(state: FileState, size: int, unread: range, copied: int, *, is_outside: bool) -> int:
     """Log the truncation of an open file: it has `size` bytes now, and `unread` were not read. A copy has those before
-    the offset `copied`. Return the number of lost bytes, including the new content of a removed file."""
-    lost, new = unread.stop - max(copied, unread.start), size if is_removed else 0
+    the offset `copied`. Return the number of lost bytes, including the new content of a file to which no path of
+    the inputs leads."""
+    lost, new = unread.stop - max(copied, unread.start), size if is_outside else 0
     if not unread:
         fate = "all of it had been read"
     elif copied > unread.start:
@@ -98,7 +99,7 @@ def report_truncation(state: FileState, size: int, unread: range, copied: int, *
         state.id,
         fate,
         size,
-        "may be lost, because the file was removed" if new else "is read from the start as a new file",
+        "may be lost: no path of the inputs leads to it" if new else "is read from the start as a new file",
         extra=EACH,
     )
     return lost + new

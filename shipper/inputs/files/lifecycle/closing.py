@@ -193,7 +193,8 @@ class Closer:
         if not seen.is_removed:
             self._open_files.watch(harvester)
         status = harvester.status()
-        seen.is_touched = harvester.sighting is not None and harvester.sighting.shows_touch(status)
+        sighting = None if harvester.is_outside else harvester.sighting
+        seen.is_touched = sighting is not None and sighting.shows_touch(status)
         may_grow = not seen.is_compressed and (seen.at_end or seen.is_removed)
         seen.has_grown = may_grow and harvester.has_changed(status)
         seen.has_rest = status.st_size - harvester.padding > harvester.read_to

@@ -276,6 +276,8 @@ class CopyDetector:
         state = self._open_files.state_of(suspect.original)
         if state is None or suspect.opened.content.compressed:
             return True
+        if suspect.shipped.length > suspect.opened.size:  # the copy was made once more
+            suspect.shipped = Prefix()
         shipped = suspect.shipped
         with self._original(state.path, suspect.original) as original:
             if original is None:

@@ -232,8 +232,8 @@ class OpenFiles:
         return True
 
     def renamed(self, harvester: Harvester, path: str) -> None:
-        """Note that a survey found the file at another path of the inputs."""
-        harvester.path_state = PathState.RENAMED
+        """Note that a survey found the file at another path of the inputs, or at its own again."""
+        harvester.path_state = PathState.CURRENT if path == harvester.state.path else PathState.RENAMED
         harvester.update(path=path)
         self.named.add(harvester)
         self.idle.expect(harvester)

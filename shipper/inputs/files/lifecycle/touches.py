@@ -49,8 +49,9 @@ class TouchedFiles:
             self._open_files.leave(harvester, next_state(FileEvent.TOUCHED))
 
     def _is_touched(self, harvester: Harvester) -> bool:
-        """Return True if the file was touched and everything read of it is acknowledged."""
-        if harvester.sighting is None or harvester.is_removed:
+        """Return True if the file was touched and everything read of it is acknowledged. One that no scan finds is
+        read on: it could not be sent again."""
+        if harvester.sighting is None or harvester.is_outside:
             return False
         try:
             return self._shows_touch(harvester, harvester.sighting)

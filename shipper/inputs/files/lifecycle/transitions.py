@@ -33,7 +33,7 @@ it are in flight is Draining first. What is done in capitals is an `Effect`.
 | Reading   | it is shorter, and has all that was read            | Reading   | what it lost is counted (open_files.py)|
 | Reading   | its compressed data are damaged                     | Closed    | REPORT                                 |
 | Reading   | it cannot be read: an error of the system           | none      | REPORT, KEEP                           |
-| Reading   | a scan finds it at another path, or at none         | Reading   | its path is noted. What then comes to  |
+| Reading   | a scan finds it at another path, none, or its again | Reading   | its path is noted. What then comes to  |
 |           |                                                     |           | the old path may continue its last     |
 |           |                                                     |           | message (rotation_links.py), which is  |
 |           |                                                     |           | sent multiline.timeout after its last  |
@@ -73,7 +73,7 @@ from log_shipper.registry.state import REMOVED, TRUNCATED
 from log_shipper.shipper.errors import Disproved, Truncated
 from log_shipper.shipper.inputs.files.discovery.scanner import ScannedFile
 from log_shipper.shipper.inputs.files.discovery.spec import Candidate, FileKey
-from log_shipper.shipper.inputs.files.lifecycle.files import Files
+from log_shipper.shipper.inputs.files.lifecycle.files import NEVER, Files
 from log_shipper.shipper.inputs.files.reading.harvester import Harvester
 from log_shipper.shipper.inputs.files.reading.sighting import PathState
 from log_shipper.shipper.options.model import CloseConfig
@@ -156,7 +156,7 @@ class FileObservation:
     has_left_its_path: bool
     is_removed: bool
     is_read_on: bool
-    moved_for: float = float("inf")
+    moved_for: float = NEVER
     wanted: bool = False
     is_touched: bool = False
     has_grown: bool = False
@@ -243,6 +243,8 @@ def _looked(seen: FileObservation) -> Next:
         return Next(To.READING, why=option)
     if option == PLACE_WANTED and _is_just_moved(seen):
         return Next(To.READING, why=option)
+    if option == AFTER_INTERVAL and seen.moved_for < NEVER and not (seen.at_end or seen.is_finished):
+        return Next(To.READING, why=option)  # no scan would find it, to open it again
     if seen.has_grown:
         return Next(To.READING, (Effect.WAKE,), option)
     return Next(To.CLOSED if seen.at_end or seen.is_finished else To.NONE, (Effect.KEEP,), option)
@@ -319,13 +321,14 @@ def to_open(candidates: Mapping[FileKey, Candidate], files: Files) -> list[Candi
 def find_moved(
     candidates: Mapping[FileKey, Candidate], files: Files
 ) -> tuple[list[tuple[Harvester, ScannedFile]], list[Harvester]]:
-    """Return the open files at another path, with that path, and those that a survey did not find."""
+    """Return the open files at another path, or at theirs again, with that path, and those that a survey did not
+    find."""
     renamed, missing = [], []
     for key, harvester in files.running.items():
         if harvester.path_state is PathState.REMOVED:
             continue
         if key not in candidates:
             missing.append(harvester)
-        elif (file := candidates[key].file).path != harvester.state.path:
+        elif (file := candidates[key].file).path != harvester.state.path or harvester.path_state is PathState.MOVED:
             renamed.append((harvester, file))
     return renamed, missing

@@ -53,5 +53,10 @@ class FileOnDisk:
         return self.path_state is not PathState.CURRENT
 
     @property
+    def is_outside(self) -> bool:
+        """Return True if no path of the inputs leads to the file, as far as is known."""
+        return self.path_state in (PathState.MOVED, PathState.REMOVED)
+
+    @property
     def is_removed(self) -> bool:
         return self.path_state is PathState.REMOVED

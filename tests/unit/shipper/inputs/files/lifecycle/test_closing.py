@@ -114,6 +114,15 @@ def test_a_message_that_is_continued_in_the_next_file_keeps_its_file_open(make_r
     assert lab.after(5) == ["close.reader.after_interval"]
 
 
+def test_a_file_outside_the_paths_is_read_to_its_end_beyond_the_interval(make_lab: MakeLab) -> None:
+    lab = make_lab(after_interval=3.0, check_interval=5.0)
+    harvester = lab.open("app.log")
+    lab.room.open_files.left_paths(harvester)
+    assert lab.after(4) == []
+    acknowledge(read_all(harvester))
+    assert lab.after(5) == ["close.reader.after_interval"]
+
+
 def test_a_write_between_the_last_look_and_the_watch_is_noticed(make_lab: MakeLab) -> None:
     """The watch is set first: such a write would give neither an event nor another size."""
     lab = make_lab(inactive=60.0)

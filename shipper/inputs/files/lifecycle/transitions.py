@@ -42,9 +42,9 @@ it are in flight is Draining first. What is done in capitals is an `Effect`.
 |           |                                                     |           | or budget                              |
 |           | the same, with file_identity.path                   | none      | END removed: the other path is another |
 |           |                                                     |           | file                                   |
-| Reading   | touched, resend_on_touch, and all is acknowledged   | none      | END truncated                          |
+| Reading   | touched, resend_on_touch, and all is acknowledged   | none      | END truncated; not outside the paths   |
 | Reading   | an option closes it, and all is acknowledged        | Closed    | KEEP                                   |
-|           | the same, before its end: after_interval            | none      | KEEP                                   |
+|           | the same, before its end: after_interval            | none      | KEEP; outside the paths it is read on  |
 |           | the same, and it has just grown                     | Reading   | WAKE                                   |
 |           | the same, for another file that waits, and it has   | Reading   | it may still be written to, which no   |
 |           | just left the paths                                 |           | later opening would find               |

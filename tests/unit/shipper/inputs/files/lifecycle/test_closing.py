@@ -180,13 +180,13 @@ def test_with_once_a_file_is_closed_when_it_is_delivered(room: Room) -> None:
     assert lab.after(SOON) == ["--once"]
 
 
-# Deleted files.
-
-
 def test_with_once_a_file_that_was_delivered_before_is_closed_before_it_is_read(room: Room) -> None:
     lab = ClosingLab(room, {"app": rules()}, once=True)
     lab.open("app.log", b"", once=True)
     assert lab.after(SOON) == ["--once"]
+
+
+# Deleted files.
 
 
 def test_a_deletion_without_an_event_is_noticed_in_the_next_round(make_lab: MakeLab) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.model.user_lab import UserLab, pack
+from tests.model.user_lab import HOUR, UserLab, pack
 
 IDENTITIES: dict[str, dict[str, Any]] = {
     "native": {"file_identity.native": None},
@@ -319,3 +319,63 @@ def test_a_copy_is_its_original_also_while_the_originals_last_lines_are_in_fligh
     assert lab.messages[:3] == [HEAD[:-1], "one", "two"]
     assert len(lab.messages) == 3, "what follows is too short for a fingerprint"
     assert len(lab.file_ids) == 1
+
+
+def test_under_path_a_file_that_is_back_at_its_path_resumes_though_it_is_too_old_at_first(lab: UserLab) -> None:
+    lab.options = {**IDENTITIES["path"], "ignore_older": "2h", "close.on_state_change.inactive": "1m"}
+    lab.ship("a.log", "one", "two")
+    lab.pass_time(600)
+    lab.rotate("a.log", to="outside")
+    lab.pass_time(60)
+    lab.rotate("outside", to="a.log")
+    lab.date("a.log", ago=3 * HOUR)
+    lab.pass_time(60)
+    lab.append("a.log", "three\n")
+    lab.pass_time(60)
+    assert lab.messages == ["one", "two", "three"]
+
+
+def test_under_path_the_next_file_resumes_after_a_kill_while_its_predecessor_is_open_elsewhere(lab: UserLab) -> None:
+    lab.options = IDENTITIES["path"]
+    lab.ship("a.log", "one", "two")
+    lab.rotate("a.log", to="outside")
+    lab.pass_time(1)
+    lab.append("a.log", "three\n")
+    lab.until_messages("one", "two", "three")
+    lab.append("outside", "late\n")
+    lab.pass_time(1)
+    lab.kill()
+    lab.start()
+    lab.pass_time(60)
+    assert lab.messages == ["one", "two", "three", "late"]
+
+
+def test_under_path_a_file_that_left_its_path_ends_when_it_is_closed_before_the_next_one_there(lab: UserLab) -> None:
+    lab.options = {**IDENTITIES["path"], "close.on_state_change.inactive": "1m"}
+    lab.ship("a.log", "one", "two")
+    lab.rotate("a.log", to="outside")
+    lab.pass_time(1)
+    for _ in range(5):
+        lab.append("a.log", "three\n")
+        lab.pass_time(30)
+    assert (lab.is_open("outside"), lab.is_open("a.log")) == (False, True)
+    assert {state.position: state.ended for state in lab.saved()} == {8: "removed", 30: None}
+
+
+def test_under_path_a_file_that_looks_like_the_missing_one_is_read_whole_though_it_is_too_old_at_first(
+    lab: UserLab,
+) -> None:
+    """Also where the bytes that are compared of a rewritten file are the same."""
+    lab.options = {**IDENTITIES["path"], "ignore_older": "2h", "close.on_state_change.inactive": "1m"}
+    head, foot = "head\n" * 300, "foot\n" * 5000
+    lab.append("a.log", head + "first\n" * 10000 + foot)
+    lab.start()
+    lab.pass_time(600)
+    lab.rotate("a.log", to="outside")
+    lab.pass_time(60)
+    lab.append("a.log", head + "third\n" * 10000 + foot)
+    lab.date("a.log", ago=3 * HOUR)
+    lab.pass_time(60)
+    lab.append("a.log", "more\n")
+    lab.pass_time(600)
+    assert (lab.messages.count("third"), lab.messages.count("head"), lab.messages[-1]) == (10000, 600, "more")

@@ -14,7 +14,8 @@ from log_shipper.shipper.inputs.files.identity import possibly_lost
 from log_shipper.shipper.inputs.files.identity.content import part_of
 from log_shipper.shipper.inputs.files.identity.fingerprint import (
     Name,
-    may_be_named_again,
+    is_elsewhere,
+    is_found_by_name,
     name_by_fingerprint,
     name_of_entry,
 )
@@ -56,31 +57,28 @@ class RegistryEntries:
         self._closed: set[str] = set()  # ids of files read by this agent
         self.possibly_lost = PossiblyLost(metrics, self._still_ended, self.change)
         for state in self._inheritance.distributed(states):
-            if state.ended is None or may_be_named_again(state):
-                self._end_displaced(state)
-                self.closed_entries[name_of_entry(state)] = state
-                if state.ended is not None:
-                    self._note_stopped(state)
-            else:
-                self._orphan_stopped(state)
+            self._load(state)
 
-    def _end_displaced(self, state: FileState) -> None:
-        """End the older entry of the same name, in a registry restored from the positions in Kafka, which do not show
-        that a file has ended. Copies of the file resume there."""
-        older = self.closed_entries.pop(name_of_entry(state), None)
-        if older is None:
-            return
-        if older.ended is not None:
-            self._orphan_stopped(older)
-        elif is_inode_used_again(older, state.birth):
-            self._orphan_stopped(self.ended(older, REMOVED))
-        else:
-            self._orphan_stopped(self.ended(replace(older, modified=state.modified), TRUNCATED))
+    def _load(self, state: FileState) -> None:
+        """Keep a loaded entry. Of two with one name, that of the file at the path stays, or else the later one."""
+        if state.ended is not None:
+            self._note_stopped(state)
+        if is_found_by_name(state) and (other := self.closed_entries.get(name_of_entry(state))) is not None:
+            if is_elsewhere(state) and not is_elsewhere(other):
+                state, other = other, state
+            self._end_displaced(other, state)
+        self._put(state)
 
-    def _orphan_stopped(self, state: FileState) -> None:
-        """Keep an entry whose file had ended before the start."""
-        self.unclaimed.add(state)
-        self._note_stopped(state)
+    def _end_displaced(self, displaced: FileState, by: FileState) -> None:
+        """End the other entry of a name. The registry was restored from the positions in Kafka, which do not show that
+        a file has ended; or the agent was killed while it read a file that had left its path, and the next one there.
+        Copies of the file resume there."""
+        if displaced.ended is None:
+            why = REMOVED if is_inode_used_again(displaced, by.birth) else TRUNCATED
+            modified = displaced.modified if why == REMOVED else by.modified
+            displaced = self.ended(replace(displaced, modified=modified), why)
+            self._note_stopped(displaced)
+        self.unclaimed.add(displaced)
 
     def _note_stopped(self, state: FileState) -> None:
         if state.size_seen > state.position:
@@ -109,7 +107,11 @@ class RegistryEntries:
         state = self.inherited(state)
         self._closed.discard(state.id)
         self.possibly_lost.mark_proven(state.id)
-        if may_be_named_again(state):
+        self._put(state)
+
+    def _put(self, state: FileState) -> None:
+        """Put the entry where a file finds it: by its name or, if it has ended for good, by its content."""
+        if is_found_by_name(state):
             self.closed_entries[name_of_entry(state)] = state
         else:
             self.unclaimed.add(state)
@@ -202,11 +204,7 @@ class RegistryEntries:
     def undo_match(self, state: FileState) -> None:
         """Undo a match from which nothing was read."""
         self.possibly_lost.mark_disproved(state.id)
-        state = self.inherited(state)
-        if state.ended is None:
-            self.closed_entries[name_of_entry(state)] = state
-        else:
-            self.unclaimed.add(state)
+        self._put(self.inherited(state))
 
     def release_match(self, claim: EntryMatch) -> None:
         """Undo a match because the file could not be read. A new entry is dropped, and made again later."""
@@ -217,7 +215,7 @@ class RegistryEntries:
 
     def note_disproved(self, state: FileState, opened: OpenedFile) -> None:
         """Note that the file was proven not to be that of the entry, which was put back."""
-        if state.ended is None:
+        if is_found_by_name(state):
             del self.closed_entries[name_of_entry(state)]
             self._disprove(state, opened)
         else:

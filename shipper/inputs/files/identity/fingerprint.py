@@ -1,5 +1,6 @@
 """Identify files by device and inode, confirmed by the bytes at the head and before the position."""
 
+import os
 from collections.abc import Callable
 
 from log_shipper.config.text.digests import blake2
@@ -38,10 +39,21 @@ def name_of_entry(state: FileState) -> Name:
     return (state.input, state.key) if state.key else key_of(state)
 
 
-def may_be_named_again(state: FileState) -> bool:
-    """Return True if a file with the name of an ended entry resumes there. A file at the path or inode of a truncated
-    or deleted file is new; with the same fingerprint, it is the same content."""
-    return state.key.startswith("fingerprint:") or (state.key != "" and state.ended == MISSING)
+def is_found_by_name(state: FileState) -> bool:
+    """Return True if a file with the entry's name resumes there. A file at the path or inode of a truncated or deleted
+    file is new; with the same fingerprint, it is the same content."""
+    return state.ended is None or state.key.startswith("fingerprint:") or (state.key != "" and state.ended == MISSING)
+
+
+def is_elsewhere(state: FileState) -> bool:
+    """Return True if the file is known by its path, but is not there any more."""
+    if not state.key.startswith(BY_PATH):
+        return False
+    try:
+        status = os.stat(state.key.removeprefix(BY_PATH))
+    except OSError:
+        return True
+    return (status.st_dev, status.st_ino) != (state.device, state.inode)
 
 
 def name_of_file(

@@ -237,13 +237,17 @@ class Closer:
     def stop(self) -> None:
         """Count and log the loss of deleted files at a stop: only their open descriptors reach them. Data in flight may
         have been delivered."""
-        for harvester in [removed for removed in self._removed if removed.is_proven]:
-            position, size = harvester.state.position, self._removed.size_of(harvester)
-            if not harvester.content.compressed:
-                size = max(size, harvester.offset)
+        for harvester in list(self._removed):
+            unproven = harvester.unproven
+            if unproven is not None and harvester.content.compressed:
+                continue  # its position in the compressed bytes is not known yet
+            position, size = harvester.state.position, self._size_of(harvester)
             lost = harvester.bytes_behind(position, size)
             self._open_files.leave(harvester, next_state(FileEvent.STOPPED_REMOVED))
-            self._open_files.note_reported(harvester)
+            if unproven is None:
+                self._open_files.note_reported(harvester)
+            else:
+                self._open_files.note_counted(unproven)
             if lost:
                 self._metrics.bytes_lost += lost
                 logger.warning(
@@ -253,7 +257,7 @@ class Closer:
                 )
 
     def _give_up(self, harvester: Harvester, decided: Next) -> None:
-        size = self._removed.size_of(harvester)
+        size = self._size_of(harvester)
         lost = harvester.bytes_behind(harvester.offset, size)
         self._metrics.bytes_lost += lost
         logger.warning(
@@ -266,6 +270,14 @@ class Closer:
         self._open_files.leave(harvester, decided)
         if unproven is not None:
             self._open_files.note_counted(unproven)
+
+    def _size_of(self, harvester: Harvester) -> int:
+        """Return the size of a deleted file on disk, or that up to which it was read if it is shorter now. What was cut
+        off before it is proven is lost, too."""
+        size = self._removed.size_of(harvester)
+        if harvester.content.compressed:
+            return size
+        return max(size, harvester.offset if harvester.is_proven else harvester.size)
 
     def _rules_of(self, harvester: Harvester) -> CloseConfig:
         return self._rules[harvester.source.input_id]

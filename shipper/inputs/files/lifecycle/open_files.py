@@ -317,12 +317,8 @@ class OpenFiles:
     def _is_displaced(self, state: FileState) -> bool:
         """Return True if another file has an entry by this one's path, with `file_identity.path`, and the last survey
         did not find this one there: its entry would replace that of the other, and be taken for it."""
-        if not state.key.startswith(BY_PATH):
-            return False
-        name = name_of_entry(state)
-        other = self._entries.closed_entries.get(name)
-        is_closed = other is not None and other.ended is None and other.id != state.id
-        if not is_closed and self.named.path_of(name) is None:
+        other = self._entries.closed_entries.get(name_of_entry(state)) if state.key.startswith(BY_PATH) else None
+        if other is None or other.ended is not None or other.id == state.id:
             return False
         candidate = self._candidate_of(key_of(state))
         return candidate is None or candidate.file.path != state.path

@@ -31,7 +31,8 @@ it are in flight is Draining first. What is done in capitals is an `Effect`.
 |           |                                                     |           | message is sent, unless a copy has     |
 |           |                                                     |           | more of it                             |
 | Reading   | it is shorter, and has all that was read            | Reading   | what it lost is counted (open_files.py)|
-| Reading   | its compressed data are damaged                     | Closed    | REPORT                                 |
+| Reading   | its compressed data are damaged                     | Closed    | REPORT; an unfinished message or line  |
+|           |                                                     |           | before the damage is not sent          |
 | Reading   | it cannot be read: an error of the system           | none      | REPORT, KEEP                           |
 | Reading   | a scan finds it at another path, none, or its again | Reading   | its path is noted. What then comes to  |
 |           |                                                     |           | the old path may continue its last     |

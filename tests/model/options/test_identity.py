@@ -321,7 +321,10 @@ def test_a_copy_is_its_original_also_while_the_originals_last_lines_are_in_fligh
     assert len(lab.file_ids) == 1
 
 
-def test_under_path_a_file_that_is_back_at_its_path_resumes_though_it_is_too_old_at_first(lab: UserLab) -> None:
+@pytest.mark.parametrize("is_restarted", [False, True])
+def test_under_path_a_file_that_is_back_at_its_path_resumes_though_it_is_too_old_at_first(
+    lab: UserLab, is_restarted: bool
+) -> None:
     lab.options = {**IDENTITIES["path"], "ignore_older": "2h", "close.on_state_change.inactive": "1m"}
     lab.ship("a.log", "one", "two")
     lab.pass_time(600)
@@ -330,6 +333,9 @@ def test_under_path_a_file_that_is_back_at_its_path_resumes_though_it_is_too_old
     lab.rotate("outside", to="a.log")
     lab.date("a.log", ago=3 * HOUR)
     lab.pass_time(60)
+    if is_restarted:
+        assert [state.ended for state in lab.saved()] == [None]
+        lab.start()
     lab.append("a.log", "three\n")
     lab.pass_time(60)
     assert lab.messages == ["one", "two", "three"]
@@ -343,23 +349,12 @@ def test_under_path_the_next_file_resumes_after_a_kill_while_its_predecessor_is_
     lab.append("a.log", "three\n")
     lab.until_messages("one", "two", "three")
     lab.append("outside", "late\n")
+    lab.until_messages("one", "two", "three", "late")
     lab.pass_time(1)
     lab.kill()
     lab.start()
     lab.pass_time(60)
     assert lab.messages == ["one", "two", "three", "late"]
-
-
-def test_under_path_a_file_that_left_its_path_ends_when_it_is_closed_before_the_next_one_there(lab: UserLab) -> None:
-    lab.options = {**IDENTITIES["path"], "close.on_state_change.inactive": "1m"}
-    lab.ship("a.log", "one", "two")
-    lab.rotate("a.log", to="outside")
-    lab.pass_time(1)
-    for _ in range(5):
-        lab.append("a.log", "three\n")
-        lab.pass_time(30)
-    assert (lab.is_open("outside"), lab.is_open("a.log")) == (False, True)
-    assert {state.position: state.ended for state in lab.saved()} == {8: "removed", 30: None}
 
 
 def test_under_path_a_file_that_looks_like_the_missing_one_is_read_whole_though_it_is_too_old_at_first(

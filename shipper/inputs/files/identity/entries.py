@@ -1,13 +1,12 @@
 """Find the registry entry of an open file: a known one if the bytes confirm it, else a new one."""
 
 import logging
-import uuid
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 
 from log_shipper.registry.registrar import Registrar
-from log_shipper.registry.state import REMOVED, TRUNCATED, FileState
+from log_shipper.registry.state import MISSING, REMOVED, TRUNCATED, FileState
 from log_shipper.shipper.clock import Clock
 from log_shipper.shipper.inputs.files.discovery.spec import Candidate, FileKey, InputSpec, key_of
 from log_shipper.shipper.inputs.files.identity import possibly_lost
@@ -21,7 +20,7 @@ from log_shipper.shipper.inputs.files.identity.fingerprint import (
 )
 from log_shipper.shipper.inputs.files.identity.inheritance import Inheritance
 from log_shipper.shipper.inputs.files.identity.missing_files import AsIdentified, ending, is_inode_used_again
-from log_shipper.shipper.inputs.files.identity.opened_file import EntryMatch, OpenedFile
+from log_shipper.shipper.inputs.files.identity.opened_file import EntryMatch, OpenedFile, new_state
 from log_shipper.shipper.inputs.files.identity.possibly_lost import PossiblyLost
 from log_shipper.shipper.inputs.files.identity.prefix import Prefix
 from log_shipper.shipper.inputs.files.identity.proving import is_as_closed
@@ -202,9 +201,19 @@ class RegistryEntries:
         return EntryMatch(taken, taken.path if self.unclaimed.has_successor(known) else known.path, known)
 
     def undo_match(self, state: FileState) -> None:
-        """Undo a match from which nothing was read."""
+        """Undo a match from which nothing was read. A missing file that was matched by its name is at it again."""
         self.possibly_lost.mark_disproved(state.id)
-        self._put(self.inherited(state))
+        state = self.inherited(state)
+        if state.ended == MISSING and state.key and name_of_entry(state) not in self.closed_entries:
+            state = replace(state, ended=None, ttl=-1.0)
+            self._registrar.note(state)
+        self._put_back(state)
+
+    def _put_back(self, state: FileState) -> None:
+        if state.ended is None:
+            self.closed_entries[name_of_entry(state)] = state
+        else:
+            self.unclaimed.add(state)
 
     def release_match(self, claim: EntryMatch) -> None:
         """Undo a match because the file could not be read. A new entry is dropped, and made again later."""
@@ -215,7 +224,8 @@ class RegistryEntries:
 
     def note_disproved(self, state: FileState, opened: OpenedFile) -> None:
         """Note that the file was proven not to be that of the entry, which was put back."""
-        if is_found_by_name(state):
+        known = self.closed_entries.get(name_of_entry(state))
+        if known is not None and known.id == state.id:
             del self.closed_entries[name_of_entry(state)]
             self._disprove(state, opened)
         else:
@@ -224,24 +234,11 @@ class RegistryEntries:
     def make(self, opened: OpenedFile, shipped: Prefix | None = None) -> EntryMatch:
         """Return a new entry, whose id is not saved yet. `shipped`: the part of the content that was shipped from
         another file. Raises OSError."""
-        scanned, content = opened.scanned, opened.content
-        state = FileState(
-            id=uuid.uuid4().hex,
-            path=scanned.path,
-            device=scanned.inode[0],
-            inode=scanned.inode[1],
-            size_seen=0 if content.compressed else opened.size,
-            fingerprint=content.fingerprint(),
-            updated=self._clock.time(),
-            input=opened.spec.id,
-            key=opened.named,
-            birth=opened.birth,
-            modified=opened.modified,
-        )
+        state = new_state(opened, self._clock.time())
         if shipped is not None:
-            tail = content.tail_hash(shipped.length)
+            tail = opened.content.tail_hash(shipped.length)
             state = replace(state, position=shipped.length, tail_hash=tail, proof=shipped.proof)
-        logger.info("new file %s (file id %s, %d bytes)", scanned.path, state.id, opened.size)
+        logger.info("new file %s (file id %s, %d bytes)", state.path, state.id, opened.size)
         return EntryMatch(state)
 
     def inherited(self, state: FileState) -> FileState:
@@ -251,9 +248,9 @@ class RegistryEntries:
         """Let the inputs take over the entries of removed inputs."""
         self._inheritance.update()
         for state in [*self.closed_entries.values(), *self.unclaimed.states.values()]:
-            if self.inherited(state) is not state:
+            if (inherited := self.inherited(state)) is not state:
                 self.forget(state)
-                self.undo_match(state)
+                self._put_back(inherited)
 
     def forget(self, state: FileState) -> None:
         """Forget an entry."""

@@ -1,6 +1,7 @@
 """Represent files that are open and not read yet, and where their reading begins."""
 
 import os
+import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -71,6 +72,24 @@ class EntryMatch:
     @property
     def is_new(self) -> bool:
         return self.previous_path is None
+
+
+def new_state(opened: OpenedFile, now: float) -> FileState:
+    """Return the entry of a file that has none, with a new id. `now`: unix time. Raises OSError."""
+    content, inode = opened.content, opened.scanned.inode
+    return FileState(
+        id=uuid.uuid4().hex,
+        path=opened.scanned.path,
+        device=inode[0],
+        inode=inode[1],
+        size_seen=0 if content.compressed else opened.size,
+        fingerprint=content.fingerprint(),
+        updated=now,
+        input=opened.spec.id,
+        key=opened.named,
+        birth=opened.birth,
+        modified=opened.modified,
+    )
 
 
 @contextmanager

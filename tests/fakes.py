@@ -168,6 +168,9 @@ class MemoryKafka:
     request_records: int = 100
     queue_records: int = 100_000  # in a client's queue; more are marked with _QUEUE_FULL
     record_bytes: int = 1_000_000  # a client refuses a longer one at once
+    refused: dict[str, int] = field(
+        default_factory=dict
+    )  # by topic: why a client that knows it refuses records at once
     journal: list[tuple[str, str, str]] = field(default_factory=list)
     topics: dict[str, list[str]] = field(default_factory=dict)  # what landed in each, in order
     sent: list[Sent] = field(default_factory=list)  # what landed, in order
@@ -221,7 +224,7 @@ class FakeProducer:
 
     def _take(self, sent: Sent) -> KafkaError | None:
         """Queue the record. Return the error where it is refused at once."""
-        code = self._refusal(sent.value)
+        code = self._refusal(sent)
         if code is not None:
             self._kafka.journal.append(("failed", sent.key, sent.value))
             return KafkaError(code)
@@ -229,10 +232,12 @@ class FakeProducer:
         self._kafka.journal.append(("produced", sent.key, sent.value))
         return None
 
-    def _refusal(self, value: str) -> int | None:
+    def _refusal(self, sent: Sent) -> int | None:
         if self._failed_for_good:
             return int(KafkaError._FATAL)
-        if len(value.encode()) > self._kafka.record_bytes:
+        if sent.topic in self._kafka.refused:
+            return self._kafka.refused[sent.topic]
+        if len(sent.value.encode()) > self._kafka.record_bytes:
             return int(KafkaError.MSG_SIZE_TOO_LARGE)
         full = len(self._queue) + len(self._reports) >= self._kafka.queue_records
         return int(KafkaError._QUEUE_FULL) if full else None

@@ -196,7 +196,10 @@ class AtLeastOnce:
                 return
             for index, error in refused:  # as for reports
                 flight.left -= 1
-                flight.fail(index, error.code(), error.str())
+                if error.code() in POISON or error.code() == KafkaError._QUEUE_FULL:
+                    flight.fail(index, error.code(), error.str())
+                else:  # the client knows that the topic does not take it
+                    self._failed(flight, index, error, flight.topics.topic_of(index))
             self._pause(flight)
         self._settle(flight)
 
@@ -223,19 +226,18 @@ class AtLeastOnce:
         def report(error: KafkaError | None, message: Message) -> None:
             flight.left -= 1
             if error is not None:
-                self._failed(flight, flight.index_of(message) if index is None else index, error, message)
+                failed = flight.index_of(message) if index is None else index
+                self._failed(flight, failed, error, message.topic() or "")
             if not flight.left:
                 self._settle(flight)
 
         return report
 
-    def _failed(self, flight: Flight, index: int, error: KafkaError, message: Message) -> None:
+    def _failed(self, flight: Flight, index: int, error: KafkaError, topic: str) -> None:
         flight.fail(index, error.code(), error.str())
         self._pause(flight)
         self._note_error(error)
-        self.errors.report_failed_record(
-            error, message.topic() or "", has_times=flight.has_times, is_alone=flight.lane.alone
-        )
+        self.errors.report_failed_record(error, topic, has_times=flight.has_times, is_alone=flight.lane.alone)
 
     def _pause(self, flight: Flight) -> None:
         self._paused_lanes[flight.batch.source.file_id] = flight.lane

@@ -284,6 +284,22 @@ def test_a_record_that_the_client_itself_refuses_is_rejected(lab: AtLeastOnceLab
     assert "too large" in lab.rejected[0][1]
 
 
+def test_a_topic_for_which_the_client_takes_nothing_is_logged(
+    lab: AtLeastOnceLab, clock: ManualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It has learned from the broker that the user has no right to the topic, before it was given the first record."""
+    lab.kafka.refused["logs"] = KafkaError.TOPIC_AUTHORIZATION_FAILED
+    lab.publish("one")
+    lab.poll(3)
+    assert "topic logs at" in caplog.text
+    assert "not authorized to write to the topic" in caplog.text
+    assert lab.metrics.topics_waiting == 1
+    lab.kafka.refused.clear()
+    clock.advance(60)
+    lab.poll(3)
+    assert (lab.landed, lab.metrics.topics_waiting) == (["one"], 0)
+
+
 def test_what_a_full_client_did_not_take_goes_before_anything_later(lab: AtLeastOnceLab, clock: ManualClock) -> None:
     lab.kafka.queue_records = 2
     lab.publish("a", "b", "c")

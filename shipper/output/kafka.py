@@ -102,7 +102,7 @@ class KafkaContext:
         report_of: ReportOf,
     ) -> list[tuple[int, KafkaError]]:
         """Hand the records of these events (None: all) to the client. Return the indices it refused immediately (queue
-        full, record too large)."""
+        full, record too large, topic known to be missing or forbidden)."""
         batch = sending.batch if indices is None else sending.batch.part(indices)
         records = self.records.records(batch, with_times=sending.has_times)
         refused: list[tuple[int, KafkaError]] = []

@@ -71,7 +71,7 @@ class RegistryEntries:
     def _end_displaced(self, displaced: FileState, by: FileState) -> None:
         """End the other entry of a name. The registry was restored from the positions in Kafka, which do not show that
         a file has ended; or the agent was killed while it read a file that had left its path, and the next one there.
-        Copies of the file resume there."""
+        Copies of a file without a key resume there."""
         if displaced.ended is None:
             why = REMOVED if is_inode_used_again(displaced, by.birth) else TRUNCATED
             modified = displaced.modified if why == REMOVED else by.modified
@@ -210,6 +210,7 @@ class RegistryEntries:
         self._put_back(state)
 
     def _put_back(self, state: FileState) -> None:
+        """Put the entry back. The name of one that has ended may belong to another file by now."""
         if state.ended is None:
             self.closed_entries[name_of_entry(state)] = state
         else:
@@ -224,9 +225,10 @@ class RegistryEntries:
 
     def note_disproved(self, state: FileState, opened: OpenedFile) -> None:
         """Note that the file was proven not to be that of the entry, which was put back."""
-        known = self.closed_entries.get(name_of_entry(state))
+        name = name_of_entry(state)
+        known = self.closed_entries.get(name)
         if known is not None and known.id == state.id:
-            del self.closed_entries[name_of_entry(state)]
+            del self.closed_entries[name]
             self._disprove(state, opened)
         else:
             self.unclaimed.refuse(state.id, opened.key)

@@ -1,11 +1,11 @@
 """Identify files by device and inode, confirmed by the bytes at the head and before the position."""
 
-import os
 from collections.abc import Callable
 
 from log_shipper.config.text.digests import blake2
 from log_shipper.config.yaml.files import read_plain
 from log_shipper.registry.state import MISSING, FileState
+from log_shipper.shipper.inputs.files.discovery.directory import inode_at
 from log_shipper.shipper.inputs.files.discovery.scanner import ScannedFile
 from log_shipper.shipper.inputs.files.discovery.spec import FileKey, key_of
 from log_shipper.shipper.options.model import FileIdentityConfig, InputConfig
@@ -47,13 +47,7 @@ def is_found_by_name(state: FileState) -> bool:
 
 def is_elsewhere(state: FileState) -> bool:
     """Return True if the file is known by its path, but is not there any more."""
-    if not state.key.startswith(BY_PATH):
-        return False
-    try:
-        status = os.stat(state.key.removeprefix(BY_PATH))
-    except OSError:
-        return True
-    return (status.st_dev, status.st_ino) != (state.device, state.inode)
+    return state.key.startswith(BY_PATH) and inode_at(state.key.removeprefix(BY_PATH)) != (state.device, state.inode)
 
 
 def name_of_file(

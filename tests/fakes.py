@@ -168,9 +168,7 @@ class MemoryKafka:
     request_records: int = 100
     queue_records: int = 100_000  # in a client's queue; more are marked with _QUEUE_FULL
     record_bytes: int = 1_000_000  # a client refuses a longer one at once
-    refused: dict[str, int] = field(
-        default_factory=dict
-    )  # by topic: why a client that knows it refuses records at once
+    refused: dict[str, int] = field(default_factory=dict)  # at once, by a client that knows the topic: codes by topic
     journal: list[tuple[str, str, str]] = field(default_factory=list)
     topics: dict[str, list[str]] = field(default_factory=dict)  # what landed in each, in order
     sent: list[Sent] = field(default_factory=list)  # what landed, in order

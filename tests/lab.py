@@ -222,6 +222,22 @@ class Lab:
         self.start()
         self.expect_lines(name, *lines)
 
+    def start_with_an_unproven(self, name: str, added: str) -> None:
+        """Start the agent with a known file to which this was added, and which a full queue keeps from being proven."""
+        self.queue_events = 10
+        older = self.logs / "older.log"  # is read first, and fills the queue
+        self.append(older.name, "zero\n")
+        os.utime(older, (1, 1))
+        self.ship(name, "one", "two")
+        self.scan()
+        self.stop()
+        self.append(name, added)
+        self.append(older.name, "x\n" * 20)
+        os.utime(older, (1, 1))
+        self.start()
+        self.destination.holding = True
+        self.wait_until(lambda: not self.running.pipeline.has_room)
+
     def kill(self) -> None:
         """As SIGKILL: the next run resumes with the registry as it is on disk at this instant."""
         left_behind = self.leave_behind()

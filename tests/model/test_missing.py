@@ -2,7 +2,6 @@
 
 import json
 import logging
-import os
 
 import pytest
 
@@ -207,18 +206,7 @@ def test_what_a_stop_loses_of_deleted_files_is_counted_and_logged_once(
 def test_so_are_those_of_a_file_that_is_not_proven_yet(
     lab: Lab, caplog: pytest.LogCaptureFixture, is_cut_off: bool
 ) -> None:
-    lab.queue_events = 10
-    lab.append("a.log", "zero\n")
-    os.utime(lab.logs / "a.log", (1, 1))
-    lab.ship("b.log", "one", "two")
-    lab.scan()
-    lab.stop()
-    lab.append("b.log", "three\n")
-    lab.append("a.log", "x\n" * 20)
-    os.utime(lab.logs / "a.log", (1, 1))  # the older one is read first, and fills the queue
-    lab.start()
-    lab.destination.holding = True
-    lab.wait_until(lambda: not lab.running.pipeline.has_room)
+    lab.start_with_an_unproven("b.log", "three\n")
     if is_cut_off:
         lab.truncate("b.log", len("one\ntwo\n"))
     lab.remove("b.log")

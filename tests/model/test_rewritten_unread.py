@@ -1,7 +1,5 @@
 """Files that are rewritten in place before they are read: what is lost then is counted."""
 
-import os
-
 import pytest
 
 from log_shipper.shipper.options.model import FileIdentityConfig
@@ -73,18 +71,7 @@ def test_so_is_content_that_is_replaced_while_the_queue_is_full(lab: Lab) -> Non
 
 
 def test_so_are_lines_that_are_overwritten_before_their_file_is_proven(lab: Lab) -> None:
-    lab.queue_events = 10
-    lab.append("a.log", "zero\n")
-    os.utime(lab.logs / "a.log", (1, 1))
-    lab.ship("b.log", "one", "two")
-    lab.scan()
-    lab.stop()
-    lab.append("b.log", SECOND)
-    lab.append("a.log", "x\n" * 20)
-    os.utime(lab.logs / "a.log", (1, 1))
-    lab.start()
-    lab.destination.holding = True
-    lab.wait_until(lambda: not lab.running.pipeline.has_room)
+    lab.start_with_an_unproven("b.log", SECOND)
     look(lab)
     overwrite(lab, "b.log", "third\n")
     assert count_lost(lab) == len(SECOND)
